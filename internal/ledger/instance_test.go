@@ -1,4 +1,4 @@
-package instance
+package ledger
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("INSTANCE_TEST_HOLD"); dir != "" {
+	if dir := os.Getenv("LEDGER_TEST_HOLD"); dir != "" {
 		holdUntilKilled(dir)
 	}
 	os.Exit(m.Run())
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // holdUntilKilled is another box on the same state directory. It has a child
 // that outlives it, as an agent may.
 func holdUntilKilled(dir string) {
-	if _, err := Claim(dir, "other"); err != nil {
+	if _, err := Lock(dir, "other"); err != nil {
 		panic(err)
 	}
 	child := exec.Command("sleep", "5")
@@ -42,35 +42,35 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestClaim(t *testing.T) {
+func TestLock(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	if Alive(dir, "a") || Free(dir) != nil {
 		t.Error("something lives in a missing directory")
 	}
-	a, err := Claim(dir, "a")
+	a, err := Lock(dir, "a")
 	must(t, err)
 	if !Alive(dir, "a") || len(Free(dir)) != 0 {
 		t.Errorf("alive %v, free %v", Alive(dir, "a"), Free(dir))
 	}
-	if _, err := Claim(dir, "a"); !errors.Is(err, ErrHeld) {
-		t.Errorf("second claim: %v", err)
+	if _, err := Lock(dir, "a"); !errors.Is(err, ErrHeld) {
+		t.Errorf("second lock: %v", err)
 	}
-	must(t, a.Release())
-	must(t, a.Release())
+	must(t, a.Close())
+	must(t, a.Close())
 	if Alive(dir, "a") || len(Free(dir)) != 0 {
 		t.Error("the lock outlived its release")
 	}
-	if list, err := os.ReadDir(filepath.Join(dir, subdir)); err != nil || len(list) != 0 {
+	if list, err := os.ReadDir(filepath.Join(dir, instances)); err != nil || len(list) != 0 {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }
 
-func TestClaimRefusesPaths(t *testing.T) {
+func TestLockRefusesPaths(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", ".", "..", "a/b", "../a", ".hidden", "a\x00"} {
-		if _, err := Claim(t.TempDir(), id); err == nil {
-			t.Errorf("claimed %q", id)
+		if _, err := Lock(t.TempDir(), id); err == nil {
+			t.Errorf("locked %q", id)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestKilledBox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	box := exec.CommandContext(t.Context(), os.Args[0])
-	box.Env = append(os.Environ(), "INSTANCE_TEST_HOLD="+dir)
+	box.Env = append(os.Environ(), "LEDGER_TEST_HOLD="+dir)
 	_, err := box.StdinPipe()
 	must(t, err)
 	out, err := box.StdoutPipe()
@@ -96,16 +96,16 @@ func TestKilledBox(t *testing.T) {
 	if Alive(dir, "other") || !slices.Equal(Free(dir), []string{"other"}) {
 		t.Errorf("the killed box counts as alive; free: %v", Free(dir))
 	}
-	l, err := Claim(dir, "other")
+	l, err := Lock(dir, "other")
 	must(t, err)
-	must(t, l.Release())
+	must(t, l.Close())
 	if len(Free(dir)) != 0 {
 		t.Error("the stale file stayed")
 	}
 }
 
 // Two cleaners never hold one lock, whoever removes the file meanwhile.
-func TestClaimAtOnce(t *testing.T) {
+func TestLockAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var holders atomic.Int32
@@ -114,15 +114,15 @@ func TestClaimAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for range 30 {
 				Alive(dir, "x")
-				l, err := Claim(dir, "x")
+				l, err := Lock(dir, "x")
 				if errors.Is(err, ErrHeld) {
 					continue
 				}
 				if err != nil || holders.Add(1) != 1 {
-					t.Errorf("claim: %v, %d holders", err, holders.Load())
+					t.Errorf("lock: %v, %d holders", err, holders.Load())
 				}
 				holders.Add(-1)
-				if err := l.Release(); err != nil {
+				if err := l.Close(); err != nil {
 					t.Error(err)
 				}
 			}

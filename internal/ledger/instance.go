@@ -1,9 +1,4 @@
-// Package instance tells the boxes on one state directory apart, and the dead
-// from the living. Each start of a box has an id of its own and holds the lock
-// of the file instances/ID.lock for as long as it lives; the system frees it
-// when the process ends, however it ends. A starting box cleans up after the
-// owners of runs whose lock is free, and after those only.
-package instance
+package ledger
 
 import (
 	"errors"
@@ -16,31 +11,34 @@ import (
 	"time"
 )
 
-// ErrHeld is returned by Claim for an instance that lives.
+// ErrHeld is returned by Lock for an instance that lives.
 var ErrHeld = errors.New("instance is running")
 
 const (
-	subdir = "instances"
-	suffix = ".lock"
+	instances  = "instances"
+	lockSuffix = ".lock"
 
 	// A box that only looks holds a shared lock for microseconds. Taking a
 	// lock waits that out.
-	patience = time.Second
-	pause    = time.Millisecond
+	lockPatience = time.Second
+	lockPause    = time.Millisecond
 )
 
-// Lock is a held instance lock.
-type Lock struct {
+// Instance is the held lock of one start of a box: the file instances/ID.lock
+// in the state directory. The system frees it when the process ends, however
+// that happens. So a starting box can tell the runs of the dead, which it
+// cleans up after, from those of boxes that live.
+type Instance struct {
 	path string
 	file *os.File
 }
 
-// Claim takes the lock of the instance id in the state directory dir, making
+// Lock takes the lock of the instance id in the state directory dir, making
 // the file if need be: a box for itself when it starts, or for a dead instance
 // that it is about to clean up after, so that no other box does the same. It
 // returns ErrHeld when the instance lives. The ids of living boxes are never
 // reused; one must be a plain file name.
-func Claim(dir, id string) (*Lock, error) {
+func Lock(dir, id string) (*Instance, error) {
 	path, err := lockPath(dir, id)
 	if err != nil {
 		return nil, err
@@ -48,10 +46,10 @@ func Claim(dir, id string) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("lock instance %s: %w", id, err)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
-		f, err := open(path, os.O_CREATE|os.O_RDWR, syscall.LOCK_EX)
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(lockPause) {
+		f, err := openLock(path, os.O_CREATE|os.O_RDWR, syscall.LOCK_EX)
 		if err == nil {
-			return &Lock{path, f}, nil
+			return &Instance{path, f}, nil
 		}
 		transient := errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist)
 		if !transient {
@@ -63,10 +61,10 @@ func Claim(dir, id string) (*Lock, error) {
 	}
 }
 
-// Release frees the lock and removes its file. It may be called more than
-// once.
-func (l *Lock) Release() error {
-	if l.file == nil {
+// Close frees the lock and removes its file. It may be called more than once,
+// and on nil.
+func (l *Instance) Close() error {
+	if l == nil || l.file == nil {
 		return nil
 	}
 	// Removed while the lock is held: whoever waits for it finds that the file
@@ -88,7 +86,7 @@ func Alive(dir, id string) bool {
 	if err != nil {
 		return false
 	}
-	f, err := open(path, os.O_RDONLY, syscall.LOCK_SH)
+	f, err := openLock(path, os.O_RDONLY, syscall.LOCK_SH)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
@@ -97,15 +95,15 @@ func Alive(dir, id string) bool {
 }
 
 // Free returns the ids that have a file whose lock is free: the boxes that
-// died without Release. A state directory that cannot be read has none.
+// died without Close. A state directory that cannot be read has none.
 func Free(dir string) []string {
-	entries, err := os.ReadDir(filepath.Join(dir, subdir))
+	entries, err := os.ReadDir(filepath.Join(dir, instances))
 	if err != nil {
 		return nil
 	}
 	var free []string
 	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), suffix)
+		id, ok := strings.CutSuffix(e.Name(), lockSuffix)
 		if ok && id != "" && !Alive(dir, id) {
 			free = append(free, id)
 		}
@@ -117,24 +115,24 @@ func lockPath(dir, id string) (string, error) {
 	if id == "" || id != filepath.Base(id) || strings.HasPrefix(id, ".") || strings.IndexByte(id, 0) >= 0 {
 		return "", fmt.Errorf("instance id %q is not a plain file name", id)
 	}
-	return filepath.Join(dir, subdir, id+suffix), nil
+	return filepath.Join(dir, instances, id+lockSuffix), nil
 }
 
-// open opens and locks the file without waiting. It returns fs.ErrNotExist
+// openLock opens and locks the file without waiting. It returns fs.ErrNotExist
 // when the file was removed before the lock was there.
-func open(path string, flags, how int) (*os.File, error) {
+func openLock(path string, flags, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := hold(f, path, how); err != nil {
+	if err := flock(f, path, how); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func hold(f *os.File, path string, how int) error {
+func flock(f *os.File, path string, how int) error {
 	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 	for errors.Is(err, syscall.EINTR) {
 		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
