@@ -1,0 +1,25 @@
+# The two commands of a fresh machine are `make try` and `make test`.
+
+AGENTS ?= .cache/agents
+
+.PHONY: try test lint fuzz bench agents
+
+# Builds pibox, fetches what it needs, asks it a prompt, and leaves it running.
+try: agents
+	scripts/try $(AGENTS)
+
+# Fetches what the tests need and runs every one of them.
+test: agents
+	AICODEBOX_TEST_AGENTS=$(abspath $(AGENTS)) go test -race -timeout 20m ./...
+
+agents:
+	scripts/fetch-agents $(AGENTS) pi codex claude
+
+lint:
+	golangci-lint run ./...
+
+fuzz:
+	scripts/fuzz 20s
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
