@@ -12,8 +12,7 @@ const (
 )
 
 // readAgentEnv returns the environment of agents before an adapter or a
-// surface adds to it: the process's own without what is the box's. Every
-// secret of the box has one of its prefixes.
+// surface adds to it: the process's own without what is the box's.
 func (s *start) readAgentEnv() []string {
 	allowed := s.table.List("AGENT_ENV", "names of the variables that agents get, * at the end for all that begin so; unset: all but the box's own")
 	listed := s.table.IsSet("AGENT_ENV")
@@ -28,6 +27,16 @@ func (s *start) readAgentEnv() []string {
 		out = append(out, entry)
 	}
 	return out
+}
+
+// withoutSecrets returns that environment without the variables that hold a
+// secret of the box under another name. The adapter's secrets are the agent's.
+func (s *start) withoutSecrets() []string {
+	secrets := s.table.Secrets(adapterGroup)
+	return slices.DeleteFunc(slices.Clone(s.base), func(entry string) bool {
+		_, value, _ := strings.Cut(entry, "=")
+		return slices.Contains(secrets, value)
+	})
 }
 
 // matches tells whether name is in the list of names and beginnings.

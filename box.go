@@ -33,7 +33,6 @@ type Box struct {
 	root     *workspace.Root
 	limits   Limits
 	agentEnv []string
-	own      string // the adapter's own word for the agent's binary
 
 	work   context.Context // ends when the box gives up on prompts in hand
 	giveUp context.CancelCauseFunc

@@ -27,7 +27,6 @@ func (s *start) newBox() {
 		instance: strings.ToLower(rand.Text()), version: s.version,
 		draining: make(chan struct{}), idle: make(chan struct{}), reload: make(chan struct{}),
 	}
-	b.own = b.desc.Binary
 	b.work, b.giveUp = context.WithCancelCause(context.Background())
 	s.box = b
 }
@@ -45,7 +44,7 @@ func (s *start) readCore() {
 	b.stateDir = s.readStateDir()
 	s.readLimits()
 	s.readLog()
-	b.agentEnv = s.readAgentEnv()
+	s.base = s.readAgentEnv()
 }
 
 // names are those that Docker accepts for a container; they are part of file
@@ -120,9 +119,9 @@ func (s *start) readLog() {
 	_ = least.UnmarshalText([]byte(level)) // the choices are its words
 	o := &slog.HandlerOptions{Level: least}
 	if format == "json" {
-		s.box.log = slog.New(slog.NewJSONHandler(s.stderr, o))
+		s.box.log = slog.New(slog.NewJSONHandler(s.stderr, o)).With("box", s.box.name)
 	} else {
-		s.box.log = slog.New(slog.NewTextHandler(s.stderr, o))
+		s.box.log = slog.New(slog.NewTextHandler(s.stderr, o)).With("box", s.box.name)
 	}
 }
 

@@ -20,6 +20,13 @@ type Settings struct {
 	files *[]settingsFile
 }
 
+// settingsFile is a file that waits for the configuration to be found good.
+type settingsFile struct {
+	path string
+	data []byte
+	mode os.FileMode
+}
+
 // String reads a text.
 func (s Settings) String(name, def, meaning string) string {
 	return s.table.String(name, def, meaning)

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/psyb0t/aicodebox/internal/atomicfile"
 	"github.com/psyb0t/aicodebox/internal/env"
+	"github.com/psyb0t/aicodebox/internal/foreground"
 )
 
 // start is one start of a box: what was read, and what was found wrong.
@@ -19,6 +22,7 @@ type start struct {
 	box       *Box
 	on        []string // modes whose flag is set
 	workspace string   // root of the workspaces
+	base      []string // the agents' environment before anything adds to it
 	files     []settingsFile
 	wrong     []string // besides what the table knows
 }
@@ -108,7 +112,7 @@ func (s *start) read(open bool) {
 		s.wrong = append(s.wrong, lines(err)...)
 	}
 	s.table.WarnUnknown(s.environ)
-	s.box.agentEnv = lastWins(s.box.agentEnv)
+	s.box.agentEnv = lastWins(append(s.withoutSecrets(), s.box.agentEnv...))
 	for _, surface := range s.surfaces {
 		if with, ok := surface.(NotifySurface); ok {
 			s.box.notifiers = append(s.box.notifiers, with)
@@ -148,7 +152,11 @@ func lines(err error) []string {
 // writeFiles writes the files that the adapter asked for.
 func (s *start) writeFiles() error {
 	for _, f := range s.files {
-		if err := f.write(); err != nil {
+		err := os.MkdirAll(filepath.Dir(f.path), 0o700)
+		if err == nil {
+			err = atomicfile.Write(f.path, f.data, f.mode)
+		}
+		if err != nil {
 			return fmt.Errorf("write a file for the agent: %w", err)
 		}
 	}
@@ -174,8 +182,30 @@ func (s *start) program() string {
 
 // main does what the command line and the flags ask for.
 func (s *start) main(ctx context.Context, args []string) int {
-	_ = ctx
-	_ = args
-	_ = os.Args
-	return exitRefused
+	if len(args) > 0 && args[0] == "box" {
+		return s.command(ctx, args[1:])
+	}
+	if len(args) > 1 && args[0] == "--" && args[1] == "box" {
+		args = args[1:]
+	}
+	if len(s.on) == 0 {
+		return s.becomeAgent(args)
+	}
+	beside := len(s.on) == 1 && s.on[0] == "MCP"
+	if len(args) > 0 && !beside {
+		s.complain(fmt.Sprintf("arguments go to the agent, but %s is set and the box serves instead; unset it, or leave out %q (box commands begin with the word box)",
+			s.flagNames(), strings.Join(args, " ")))
+		return exitRefused
+	}
+	return s.serve(ctx, beside && (len(args) > 0 || foreground.IsTerminal()), args)
+}
+
+// flagNames returns the full names of the flags that are set.
+func (s *start) flagNames() string {
+	var set []string
+	for _, mode := range s.on {
+		_, from, _ := s.table.Value(mode + "_MODE")
+		set = append(set, from)
+	}
+	return strings.Join(set, ", ")
 }

@@ -28,8 +28,8 @@ func (t *Table) Secret(name, meaning string) string {
 	if inFile && !set {
 		value = t.secretFile(name, path, from)
 	}
-	if value != "" && !slices.Contains(t.secrets, value) {
-		t.secrets = append(t.secrets, value)
+	if found := (secret{t.group, value}); value != "" && !slices.Contains(t.secrets, found) {
+		t.secrets = append(t.secrets, found)
 	}
 	return value
 }

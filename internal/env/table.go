@@ -39,11 +39,14 @@ type state struct {
 	at       map[string]int // name -> index in rows
 	faults   []fault
 	warnings []string
-	secrets  []string // values that must not be shown
+	secrets  []secret
 }
 
 // fault is something wrong with the variable name, found by group.
 type fault struct{ group, name, text string }
+
+// secret is a value that must not be shown, declared by group.
+type secret struct{ group, value string }
 
 // New returns an empty table that reads through lookup. brand is the brand's
 // name in lower case; "" and "aicodebox" mean that there is none.
@@ -167,15 +170,27 @@ func (t *Table) Faulty(group string) bool {
 // Warnings returns what looks wrong, in the order found.
 func (t *Table) Warnings() []string { return slices.Clone(t.warnings) }
 
-// shortestScrubbed keeps a secret of a letter or two, which hides nothing, from
-// turning every text into stars.
-const shortestScrubbed = 4
+// shortest keeps a secret of a few letters, which hides nothing, from turning
+// every text into stars, and from matching what is no secret.
+const shortest = 6
+
+// Secrets returns the values of the secrets that were read, except those of one
+// group and those too short to be one.
+func (t *Table) Secrets(except string) []string {
+	var values []string
+	for _, s := range t.secrets {
+		if s.group != except && len(s.value) >= shortest {
+			values = append(values, s.value)
+		}
+	}
+	return values
+}
 
 // Scrub takes the values of secrets out of a text.
 func (t *Table) Scrub(text string) string {
 	for _, s := range t.secrets {
-		if len(s) >= shortestScrubbed {
-			text = strings.ReplaceAll(text, s, mask)
+		if len(s.value) >= shortest {
+			text = strings.ReplaceAll(text, s.value, mask)
 		}
 	}
 	return text
