@@ -114,7 +114,8 @@ const (
 
 // Early sends an answer to a request whose body has not been read to its end:
 // at once, and then reads on for a while, so that the client gets to see it.
-// The connection is closed afterwards.
+// The connection is closed afterwards. answer writes to w. Outside of Observe
+// it sets the Content-Length itself, or its client waits for Early to end.
 func Early(w http.ResponseWriter, r *http.Request, answer func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		answer()
@@ -123,7 +124,11 @@ func Early(w http.ResponseWriter, r *http.Request, answer func()) {
 	control := http.NewResponseController(w)
 	_ = control.EnableFullDuplex()
 	w.Header().Set("Connection", "close")
-	answer()
+	if seen, ok := observed(w); ok {
+		seen.whole(answer)
+	} else {
+		answer()
+	}
 	_ = control.Flush()
 	until := time.Now().Add(lingerTime)
 	_ = control.SetReadDeadline(until)

@@ -106,6 +106,28 @@ func TestBearerBeforeBody(t *testing.T) {
 	}
 }
 
+// A refusal ends for its reader at once, although the server reads on.
+func TestEarlyAnswerHasAnEnd(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, httpd.Observe(quiet(), httpd.WriteProblem)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpd.Early(w, r, func() {
+			w.WriteHeader(http.StatusTeapot)
+			fmt.Fprint(w, "no")
+		})
+	})))
+	conn := dial(t, srv)
+	began := time.Now()
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: box\r\nContent-Length: 1000\r\n\r\n")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(res.Body)
+	if string(body) != "no" || res.StatusCode != http.StatusTeapot || time.Since(began) > 4*time.Second {
+		t.Errorf("%d %q after %v", res.StatusCode, body, time.Since(began))
+	}
+}
+
 // A client that writes everything before it reads gets to see the refusal.
 func TestEarlyAnswerIsSeen(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package httpd
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 )
 
 // Problem is an error as RFC 9457 writes it, with the extensions of this API.
@@ -29,11 +30,13 @@ func (p Problem) Write(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		body = []byte(`{"title":"Internal Server Error","status":500}`)
 	}
+	body = append(body, '\n')
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n'))
+	_, _ = w.Write(body)
 }
 
 // WriteProblem is the Fail of the run API.
