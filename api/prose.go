@@ -134,7 +134,7 @@ var resultExamples = map[string]*huma.Example{
 		"runId": exampleID, "workspace": "/workspace/project-a", "status": "completed", "exitCode": 0, "text": "Done.",
 	}},
 	"interrupted": {Summary: "Cut by a restart of the box", Value: map[string]any{
-		"runId": exampleID, "workspace": "/workspace/project-a", "status": "failed", "error": "interrupted by restart", "exitCode": 0, "text": "",
+		"runId": exampleID, "workspace": "/workspace/project-a", "status": "failed", "error": "interrupted by restart",
 	}},
 }
 

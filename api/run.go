@@ -21,6 +21,7 @@ type started struct {
 	RunID         string `json:"runId"`
 	Workspace     string `json:"workspace"`
 	Status        string `json:"status"`
+	Error         string `json:"error,omitempty"`
 	FireAndForget *bool  `json:"fireAndForget,omitempty"`
 	Waiting       bool   `json:"waiting,omitempty"`
 }

@@ -101,8 +101,8 @@ func TestRunEnds(t *testing.T) {
 		"provider": {object{"prompt": "@error 429 slow down"}, object{"exitCode": 0, "text": "", "providerError": object{
 			"message": "slow down", "status": 429, "retryable": true,
 		}}},
-		"not UTF-8":   {object{"prompt": `SAY:a\xffb`}, object{"exitCode": 0, "text": "a\ufffdb"}},
-		"line ends":   {object{"prompt": `SAY:a\r\nb`, "includeRaw": true}, object{"exitCode": 0, "text": "a\r\nb", "stdout": "a\r\nb\n", "stderr": ""}},
+		"not UTF-8": {object{"prompt": `SAY:a\xffb`}, object{"exitCode": 0, "text": "a\ufffdb"}},
+		"line ends": {object{"prompt": `SAY:a\r\nb`, "includeRaw": true}, object{"exitCode": 0, "text": "a\r\nb", "stdout": "a\r\nb\n", "stderr": ""}},
 		"json events": {object{"prompt": `RAW:{"type":"x","n":12345678901234567890}\n`, "outputFormat": "json-verbose"}, object{"exitCode": 0, "text": `{"type":"x","n":12345678901234567890}`, "events": []any{
 			object{"sequence": 0, "attempt": 0, "backend": "fake", "eventType": "x", "event": object{"type": "x", "n": json.Number("12345678901234567890")}},
 		}}},

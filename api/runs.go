@@ -34,6 +34,10 @@ func (s *surface) getResult(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, progress(info))
 		return
 	}
+	if info.Started.IsZero() || info.Error == ledger.Interrupted {
+		writeJSON(w, http.StatusOK, progress(info)) // there is no more to tell
+		return
+	}
 	result, err := runner.ResultOf(r.Context(), s.box, info.ID)
 	if err != nil {
 		s.refuse(w, r, err)
@@ -47,7 +51,7 @@ func (s *surface) getResult(w http.ResponseWriter, r *http.Request) {
 // progress is what can be said of a run without its result. A run that waits
 // for its turn is running to clients, which ask again for as long as it is.
 func progress(info runner.Info) started {
-	p := started{RunID: info.ID, Workspace: info.Workspace, Status: string(info.Status)}
+	p := started{RunID: info.ID, Workspace: info.Workspace, Status: string(info.Status), Error: info.Error}
 	if info.Status == ledger.Waiting {
 		p.Status, p.Waiting = running, true
 	}
