@@ -33,7 +33,7 @@ func NewEphemeral(base string) (*Ephemeral, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer jail.Close()
+	defer func() { _ = jail.Close() }()
 	for {
 		name := newUUID()
 		if err := jail.Mkdir(name, 0o700); err != nil {
@@ -60,7 +60,7 @@ func (e *Ephemeral) Remove() error {
 	if err != nil {
 		return fmt.Errorf("remove an ephemeral workspace: %w", err)
 	}
-	defer jail.Close()
+	defer func() { _ = jail.Close() }()
 	if err := removeTree(jail, filepath.Base(e.dir)); err != nil {
 		return fmt.Errorf("remove an ephemeral workspace: %w", err)
 	}
@@ -77,7 +77,7 @@ func SweepEphemeral(base string, olderThan time.Duration, inUse func(dir string)
 	if err != nil {
 		return 0, err
 	}
-	defer jail.Close()
+	defer func() { _ = jail.Close() }()
 	entries, err := fs.ReadDir(jail.FS(), ".")
 	if err != nil {
 		return 0, fmt.Errorf("list ephemeral workspaces: %w", err)

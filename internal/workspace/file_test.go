@@ -134,7 +134,7 @@ func TestOpenFile(t *testing.T) {
 	must(t, syscall.Mkfifo(filepath.Join(tr.Dir(), "pipe"), 0o600))
 	socket, err := net.Listen("unix", filepath.Join(tr.Dir(), "sock"))
 	must(t, err)
-	defer socket.Close()
+	defer func() { _ = socket.Close() }()
 
 	for _, name := range []string{"d/f.txt", "alias/f.txt", "f", "./d//f.txt"} {
 		f, info, err := tr.OpenFile(name)

@@ -37,7 +37,7 @@ func (r *Root) Put(name string, content io.Reader, limit int64) (size int64, cre
 	if err != nil {
 		return 0, false, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	u := upload{root: r, dir: dir, name: name, temp: tempPrefix + rand.Text()}
 	size, err = u.write(path.Base(real), content, limit, mode)
 	return size, created && err == nil, err

@@ -143,7 +143,7 @@ func TestOpenFollowsTheRootItself(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(base, "real"), 0o755))
 	r, err := Open(filepath.Join(base, "link"))
 	must(t, err)
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	if got, err := r.Resolve("w"); err != nil || got != filepath.Join(base, "real", "w") {
 		t.Errorf("Resolve = %q, %v", got, err)
 	}

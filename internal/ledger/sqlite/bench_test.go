@@ -12,23 +12,6 @@ import (
 	"github.com/psyb0t/aicodebox/internal/ledger"
 )
 
-func opened(t testing.TB, path string) *store {
-	t.Helper()
-	s, err := Open(t.Context(), path)
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	return s.(*store)
-}
-
-func begun(t testing.TB, s ledger.Store, id string) {
-	t.Helper()
-	must(t, s.Begin(t.Context(), ledger.Run{ID: id, Owner: "box", Surface: "api", Workspace: "/w", Status: ledger.Waiting, Created: time.Now()}))
-}
-
-func ended(result []byte, records ...ledger.Record) ledger.End {
-	return ledger.End{Status: ledger.Completed, Ended: time.Now(), Keep: time.Now().Add(time.Hour), Result: result, Records: records}
-}
-
 // A run costs Begin and Finish; p50 and p99 are of the two together.
 func BenchmarkRun(b *testing.B) {
 	s := opened(b, filepath.Join(b.TempDir(), "runs.db"))

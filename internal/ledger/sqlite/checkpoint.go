@@ -21,9 +21,9 @@ type checkpointer struct {
 // writer does it itself (PRAGMA wal_autocheckpoint).
 const checkpointEvery = 256
 
-// newCheckpointer starts one; stop it with close.
-func newCheckpointer(db *sql.DB) *checkpointer {
-	ctx, stop := context.WithCancel(context.Background())
+// newCheckpointer starts one, which works until close, beyond ctx.
+func newCheckpointer(ctx context.Context, db *sql.DB) *checkpointer {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &checkpointer{db: db, due: make(chan struct{}, 1), stop: stop}
 	c.done.Go(func() { c.work(ctx) })
 	return c

@@ -48,16 +48,28 @@ func (q *queries) read(p *preparer) {
 	q.records = p.stmt(`SELECT at, attempt, data FROM records WHERE at > ? AND at < ? ORDER BY at`)
 }
 
+// prepareOn prepares statements on a connection or a pool of them.
+func prepareOn(ctx context.Context, db interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+},
+) *preparer {
+	return &preparer{prepare: func(query string) (*sql.Stmt, error) { return db.PrepareContext(ctx, query) }}
+}
+
 // preparer prepares statements and gathers the errors.
 type preparer struct {
-	ctx     context.Context //nolint:containedctx // lives as long as one call of open
-	prepare func(ctx context.Context, query string) (*sql.Stmt, error)
+	prepare func(query string) (*sql.Stmt, error)
 	errs    []error
+	stmts   []*sql.Stmt // that were prepared
 }
 
 func (p *preparer) stmt(query string) *sql.Stmt {
-	stmt, err := p.prepare(p.ctx, query)
-	p.errs = append(p.errs, err)
+	stmt, err := p.prepare(query)
+	if err != nil {
+		p.errs = append(p.errs, err)
+		return nil
+	}
+	p.stmts = append(p.stmts, stmt)
 	return stmt
 }
 

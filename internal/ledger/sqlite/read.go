@@ -42,7 +42,7 @@ func scanRun(row interface{ Scan(dest ...any) error }) (r ledger.Run, err error)
 
 // scanRuns reads and closes rows.
 func scanRuns(rows *sql.Rows) (runs []ledger.Run, err error) {
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		r, err := scanRun(rows)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *store) result(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	data := make([]byte, 0, size)
 	for rows.Next() {
 		var piece sql.RawBytes
@@ -151,7 +151,7 @@ func (s *store) batch(ctx context.Context, number, after int64) (batch []ledger.
 	if err != nil {
 		return nil, false, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for size := 0; rows.Next(); {
 		var at int64
 		var r ledger.Record
@@ -199,7 +199,7 @@ func (s *store) Owners(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, failed(ctx, what, err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	var owners []string
 	for rows.Next() {
 		var owner string

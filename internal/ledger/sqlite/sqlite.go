@@ -65,7 +65,7 @@ func open(ctx context.Context, path string) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{reader: reader, checkpoint: newCheckpointer(reader)}
+	s := &store{reader: reader, checkpoint: newCheckpointer(ctx, reader)}
 	if s.w, err = connectWriter(ctx, path, s.checkpoint.note); err == nil {
 		err = s.prepare(ctx)
 	}
@@ -80,10 +80,10 @@ func (s *store) prepare(ctx context.Context) error {
 	if err := s.w.migrate(ctx); err != nil {
 		return err
 	}
-	write := preparer{ctx: ctx, prepare: s.w.conn.PrepareContext}
-	s.q.write(&write)
-	read := preparer{ctx: ctx, prepare: s.reader.PrepareContext}
-	s.q.read(&read)
+	write, read := prepareOn(ctx, s.w.conn), prepareOn(ctx, s.reader)
+	s.q.write(write)
+	s.w.stmts = append(s.w.stmts, write.stmts...)
+	s.q.read(read)
 	return errors.Join(write.err(), read.err())
 }
 

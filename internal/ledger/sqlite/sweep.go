@@ -43,7 +43,7 @@ func (s *store) numbers(ctx context.Context, query string, args ...any) (list []
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var n int64
 		if err := rows.Scan(&n); err != nil {

@@ -21,6 +21,7 @@ type writer struct {
 	note func(changes int64)
 
 	begin, commit, rollback *sql.Stmt
+	stmts                   []*sql.Stmt // all of the connection's
 
 	mu      sync.Mutex
 	waiting []*job
@@ -165,8 +166,9 @@ func connectWriter(ctx context.Context, path string, note func(int64)) (*writer,
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	p := preparer{ctx: ctx, prepare: w.conn.PrepareContext}
+	p := prepareOn(ctx, w.conn)
 	w.begin, w.commit, w.rollback = p.stmt("BEGIN IMMEDIATE"), p.stmt("COMMIT"), p.stmt("ROLLBACK")
+	w.stmts = p.stmts
 	if err := p.err(); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -177,11 +179,15 @@ func connectWriter(ctx context.Context, path string, note func(int64)) (*writer,
 func (w *writer) close() error {
 	w.turn <- struct{}{}
 	defer func() { <-w.turn }()
-	err := w.conn.Close()
-	if errors.Is(err, sql.ErrConnDone) {
-		err = nil
+	var errs []error
+	for _, stmt := range w.stmts { // or SQLite keeps the file open
+		errs = append(errs, stmt.Close())
 	}
-	return errors.Join(err, w.db.Close())
+	w.stmts = nil
+	if err := w.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, w.db.Close())...)
 }
 
 // write runs f as a job and words its errors.
