@@ -54,6 +54,7 @@ func builtins() []builtin {
 		{"version", "prints the version", (*start).printVersion},
 		{"doctor", "looks for what keeps the box from working, and says how to mend it", (*start).doctor},
 		{"config", "prints the configuration in force, secrets masked, and where each value is from", (*start).printConfig},
+		{"variables", "prints the table of variables as Markdown", (*start).printVariables},
 		{"health", "asks the running box whether it is well; for a container's health check", (*start).health},
 	}
 }

@@ -34,13 +34,13 @@ func (s *start) newBox() {
 // readCore reads the variables that belong to no mode.
 func (s *start) readCore() {
 	b, t := s.box, s.table
-	if binary := t.String("AGENT_BINARY", b.desc.Binary, "name or path of the agent's executable"); binary != "" {
+	if binary := t.String("AGENT_BINARY", b.desc.Binary, "name or path of the agent's executable, which must be found at the start; unset: the adapter's own"); binary != "" {
 		b.desc.Binary = s.resolve(binary)
 	}
 	s.workspace = absolute(t.String("WORKSPACE", "/workspace", "root directory of all workspaces"))
 	b.name = s.readName()
-	b.models = unique(t.ListOr("AVAILABLE_MODELS", b.desc.Models, "models on offer; they replace the adapter's list"))
-	b.efforts = unique(t.ListOr("AVAILABLE_EFFORTS", b.desc.Efforts, "thinking levels on offer; they replace the adapter's list"))
+	b.models = unique(t.ListOr("AVAILABLE_MODELS", b.desc.Models, "models on offer; unset: the adapter's list"))
+	b.efforts = unique(t.ListOr("AVAILABLE_EFFORTS", b.desc.Efforts, "thinking levels on offer; unset: the adapter's list"))
 	b.stateDir = s.readStateDir()
 	s.readLimits()
 	s.readLog()
@@ -52,7 +52,7 @@ func (s *start) readCore() {
 var names = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,199}$`)
 
 func (s *start) readName() string {
-	name := s.table.String("CONTAINER_NAME", s.box.brand, "name of the box in its status, its log, and its files")
+	name := s.table.String("CONTAINER_NAME", s.box.brand, "name of the box in its status, its log, and the names of its files; unset: the brand")
 	if !names.MatchString(name) {
 		s.table.Errorf("CONTAINER_NAME", "is %q; it accepts a letter or digit followed by at most 199 letters, digits, underscores, dots and hyphens", name)
 		return s.box.brand
@@ -96,11 +96,11 @@ func (s *start) readLimits() {
 		Runs:    int(t.Int("MAX_RUNS", 8, 1, 100_000, "agent processes at the same time, over all surfaces; further runs wait")),
 		Timeout: t.Seconds("RUN_TIMEOUT_SECONDS", 0, "wall-clock limit of one attempt of a run that names none; 0 means none"),
 		Waiting: int(t.Int("MAX_WAITING", 64, 0, math.MaxInt32, "runs that may wait for a workspace or for a slot")),
-		Wait:    t.Seconds("WAIT_SECONDS", 10*time.Minute, "how long a run may wait"),
+		Wait:    t.Seconds("WAIT_SECONDS", 10*time.Minute, "how long a run may wait before it is refused"),
 		Grace: t.Seconds("SHUTDOWN_GRACE_SECONDS", s.grace,
 			"how long prompts in hand may go on after a signal to stop, the agents' own grace included"),
 		KillBackground: t.Choice("AGENT_BACKGROUND", "keep", []string{"keep", "kill"},
-			"what happens to background processes that a run leaves behind") == "kill",
+			"what happens to processes that a run leaves in the background") == "kill",
 	}
 }
 

@@ -68,7 +68,7 @@ func (l *life) run(ctx context.Context) int {
 	for !l.done() {
 		l.step()
 	}
-	l.start.close()
+	l.close()
 	l.log.Info("the box has stopped", "status", l.code)
 	return l.code
 }

@@ -139,7 +139,7 @@ func (s *start) errors() []string {
 
 // lines returns the errors that were joined to err, one text each.
 func lines(err error) []string {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only the outermost is taken apart
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var texts []string
 		for _, e := range joined.Unwrap() {
 			texts = append(texts, lines(e)...)
@@ -167,7 +167,7 @@ func (s *start) writeFiles() error {
 func (s *start) complain(texts ...string) {
 	for _, text := range texts {
 		for line := range strings.SplitSeq(text, "\n") {
-			fmt.Fprintf(s.stderr, "%s: %s\n", s.program(), line) //nolint:errcheck // there is nowhere else to tell
+			fmt.Fprintf(s.stderr, "%s: %s\n", s.program(), line)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func readLimited(path string) (data []byte, regular bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, false, err
