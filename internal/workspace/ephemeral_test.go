@@ -160,7 +160,7 @@ func TestEphemeralAgainstSweeper(t *testing.T) {
 			}
 		}
 	})
-	for range 200 {
+	for range 40 {
 		e, err := NewEphemeral(base)
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(e.Dir(), "f"), nil, 0o600))

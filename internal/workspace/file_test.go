@@ -64,7 +64,7 @@ func TestCase_F01_Swapped(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { tr.swap(stop) })
-	for range 300 {
+	for range 60 {
 		if f, _, err := tr.OpenFile("d/secret.txt"); err == nil {
 			data, _ := io.ReadAll(f)
 			_ = f.Close()

@@ -147,7 +147,7 @@ func TestCase_F04_AtOnce(t *testing.T) {
 	var stop atomic.Bool
 	for _, v := range versions {
 		writers.Go(func() {
-			for range 20 {
+			for range 8 {
 				if _, created, err := tr.Put("f", strings.NewReader(v), size); err != nil || created {
 					t.Errorf("Put = %v, %v", created, err)
 				}

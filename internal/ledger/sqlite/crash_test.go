@@ -115,7 +115,7 @@ func TestKill(t *testing.T) {
 	var finished []string
 	for life := range 20 {
 		cmd, lines := box(t, path, fmt.Sprint("life", life), 0)
-		for range 1 + rand.IntN(10) {
+		for range 1 + rand.IntN(6) {
 			if !lines.Scan() {
 				t.Fatal("the box ended by itself")
 			}
@@ -148,7 +148,7 @@ func TestKill(t *testing.T) {
 func TestProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
-	const boxes, runs = 3, 25
+	const boxes, runs = 2, 12
 	var wg sync.WaitGroup
 	for i := range boxes {
 		cmd, lines := box(t, path, fmt.Sprint("box", i), runs)
