@@ -54,8 +54,10 @@ func NewEphemeral(base string) (*Ephemeral, error) {
 func (e *Ephemeral) Dir() string { return e.dir }
 
 // Remove removes the directory with all that is in it, read-only directories
-// too. It may be called again after an error.
+// too. It is no longer held then, even after an error: what resisted is left
+// to a later Remove or sweep.
 func (e *Ephemeral) Remove() error {
+	defer e.lock.Close()
 	jail, err := os.OpenRoot(filepath.Dir(e.dir))
 	if err != nil {
 		return fmt.Errorf("remove an ephemeral workspace: %w", err)
@@ -64,7 +66,6 @@ func (e *Ephemeral) Remove() error {
 	if err := removeTree(jail, filepath.Base(e.dir)); err != nil {
 		return fmt.Errorf("remove an ephemeral workspace: %w", err)
 	}
-	_ = e.lock.Close()
 	return nil
 }
 
