@@ -41,6 +41,7 @@ func Surface() aicodebox.Option { return aicodebox.Seat(&surface{}) }
 var (
 	_ aicodebox.SettingsSurface = (*surface)(nil)
 	_ aicodebox.MountSurface    = (*surface)(nil)
+	_ aicodebox.CommandSurface  = (*surface)(nil)
 )
 
 // surface is the run API of one box.

@@ -2,10 +2,12 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/yaml"
 
+	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/httpd"
 )
 
@@ -46,12 +49,24 @@ func (s *surface) describe() error {
 	doc := &document{registry: huma.NewMapRegistry(schemaPrefix, schemaName)}
 	doc.runRequest = doc.registry.Schema(reflect.TypeFor[runRequest](), false, "")
 	doc.api = doc.frame(s.title(), s.version())
+	doc.mayBeNull("Attempt", "usage")
 	s.doc = doc
 	for _, route := range s.routes() {
 		op := route.op
 		doc.api.AddOperation(&op)
 	}
+	doc.openEnded()
 	return doc.render(s.seats)
+}
+
+// openEnded leaves out what goes without saying in JSON Schema: that an answer
+// may have more members. The page would show them.
+func (d *document) openEnded() {
+	for _, schema := range d.registry.Map() {
+		if schema.AdditionalProperties == true {
+			schema.AdditionalProperties = nil
+		}
+	}
 }
 
 func (s *surface) title() string {
@@ -91,7 +106,6 @@ var schemaNames = map[string]string{
 	"fileDone":     "FileChanged",
 	"leftBehind":   "BackgroundProcess",
 	"cancelled":    "RunCancelled",
-	"ended":        "RunEnded",
 	"statusAnswer": "BoxStatus",
 	"HealthAnswer": "Health",
 }
@@ -104,7 +118,7 @@ func (d *document) frame(title, version string) huma.OpenAPI {
 			Title: title, Version: version, Description: introduction,
 			License: &huma.License{Name: "WTFPL", URL: "http://www.wtfpl.net/"},
 		},
-		Servers:  []*huma.Server{{URL: "./", Description: "This box."}},
+		Servers:  []*huma.Server{{URL: ".", Description: "This box."}},
 		Security: []map[string][]string{{"bearer": {}}},
 		Tags: []*huma.Tag{
 			{Name: tagRuns, Description: "Ask the agent, in the foreground or in the background."},
@@ -127,6 +141,17 @@ var bearerScheme = &huma.SecurityScheme{
 // ref registers the type of v and refers to it.
 func (d *document) ref(v any) *huma.Schema {
 	return d.registry.Schema(reflect.TypeOf(v), true, "")
+}
+
+// mayBeNull documents that the member of a schema, which refers to another, can
+// be null.
+func (d *document) mayBeNull(schema, member string) {
+	d.ref(runAnswer{})
+	properties := d.registry.Map()[schema].Properties
+	was := properties[member]
+	properties[member] = &huma.Schema{
+		AnyOf: []*huma.Schema{{Ref: was.Ref}, {Type: "null"}}, Description: was.Description,
+	}
 }
 
 // ok is a response with a JSON body like v.
@@ -185,9 +210,8 @@ func (d *document) fileResponses() map[string]*huma.Response {
 }
 
 func (d *document) events() *huma.Response {
-	d.ref(ended{})
 	return &huma.Response{
-		Description: "A stream of events. The data of an event named record is an EventRecord, that of the event named end a RunEnded.",
+		Description: "A stream of events. The data of an event named record is an EventRecord; that of the event named end is an object with runId, status and, for a run that failed, error.",
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}, Example: eventExample}},
 	}
 }
@@ -200,13 +224,8 @@ func (d *document) render(seats []seat) error {
 	if err != nil {
 		return fmt.Errorf("write the OpenAPI document: %w", err)
 	}
-	for _, st := range seats {
-		if len(st.Document) == 0 {
-			continue
-		}
-		if data, err = merge(data, st.Document); err != nil {
-			return fmt.Errorf("add the routes at %s to the OpenAPI document: %w", strings.Join(st.patterns, " "), err)
-		}
+	if data, err = mergeSeats(data, seats); err != nil {
+		return err
 	}
 	var pretty, asYAML bytes.Buffer
 	if err := json.Indent(&pretty, data, "", "  "); err != nil {
@@ -242,11 +261,25 @@ func (d rendering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", noTime, bytes.NewReader(d.body))
 }
 
-// OpenAPI returns the document as JSON, for `box openapi`. Surfaces that were
-// mounted before are part of it.
-func (s *surface) OpenAPI() ([]byte, error) {
-	if err := s.describe(); err != nil {
-		return nil, err
-	}
-	return s.doc.rendered[jsonDocument].body, nil
+// Commands adds `box openapi`, which prints the document for code generators
+// and linters, without a box that runs.
+func (s *surface) Commands() []aicodebox.Command {
+	return []aicodebox.Command{{
+		Name: "openapi", Summary: "prints the OpenAPI document of the API as JSON, or with --yaml as YAML",
+		Run: func(_ context.Context, box *aicodebox.Box, args []string, out io.Writer) error {
+			form := jsonDocument
+			switch {
+			case len(args) == 1 && args[0] == "--yaml":
+				form = yamlDocument
+			case len(args) > 0:
+				return fmt.Errorf("unknown argument %q; the only one is --yaml", args[0])
+			}
+			s.box = box
+			if err := s.describe(); err != nil {
+				return err
+			}
+			_, err := out.Write(s.doc.rendered[form].body)
+			return err
+		},
+	}}
 }

@@ -86,9 +86,9 @@ func (s *surface) streamEnd(ctx context.Context, out *eventWriter, id string, er
 
 // ended is the data of the last event of a stream.
 type ended struct {
-	RunID  string `json:"runId" doc:"Id of the run."`
-	Status string `json:"status" enum:"completed,failed,cancelled" doc:"How it ended."`
-	Error  string `json:"error,omitempty" doc:"Why it failed."`
+	RunID  string `json:"runId"`
+	Status string `json:"status"`
+	Error  string `json:"error,omitempty"`
 }
 
 // eventWriter writes server-sent events, and a comment when there has been

@@ -214,3 +214,5 @@ func (s *server) finished(id string) object {
 	})
 	return o
 }
+
+func seatOf(s aicodebox.Surface) aicodebox.Option { return aicodebox.Seat(s) }

@@ -3,11 +3,30 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // noTime leaves a Last-Modified out.
 var noTime time.Time
+
+// mergeSeats adds what seats brought to the OpenAPI document data, and puts its
+// members in the order in which people read them.
+func mergeSeats(data []byte, seats []seat) ([]byte, error) {
+	data, err := merge(data, []byte("{}"))
+	if err != nil {
+		return nil, fmt.Errorf("write the OpenAPI document: %w", err)
+	}
+	for _, st := range seats {
+		if len(st.Document) == 0 {
+			continue
+		}
+		if data, err = merge(data, st.Document); err != nil {
+			return nil, fmt.Errorf("add the routes at %s to the OpenAPI document: %w", strings.Join(st.patterns, " "), err)
+		}
+	}
+	return data, nil
+}
 
 // merge adds the tags, paths and components of part to the OpenAPI document
 // doc. A path or component that both have is an error: one would be hidden.
