@@ -13,7 +13,7 @@ test: agents
 	AICODEBOX_TEST_AGENTS=$(abspath $(AGENTS)) go test -race -timeout 20m ./...
 
 agents:
-	scripts/fetch-agents $(AGENTS) pi codex claude
+	scripts/fetch-agents $(AGENTS) pi
 
 lint:
 	golangci-lint run ./...
