@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"math"
 	"os"
 	"os/user"
@@ -101,27 +100,6 @@ func (s *start) readLimits() {
 			"how long prompts in hand may go on after a signal to stop, the agents' own grace included"),
 		KillBackground: t.Choice("AGENT_BACKGROUND", "keep", []string{"keep", "kill"},
 			"what happens to processes that a run leaves in the background") == "kill",
-	}
-}
-
-func (s *start) readLog() {
-	t := s.table
-	level := t.Choice("LOG_LEVEL", "info", []string{"debug", "info", "warn", "error"}, "least level that is logged")
-	format := t.Choice("LOG_FORMAT", "text", []string{"text", "json"}, "how log lines are written to standard error")
-	if t.Bool("DEBUG", false, "logs everything, as JSON") {
-		level, format = "debug", "json"
-	}
-	if s.logger != nil {
-		s.box.log = s.logger
-		return
-	}
-	var least slog.Level
-	_ = least.UnmarshalText([]byte(level)) // the choices are its words
-	o := &slog.HandlerOptions{Level: least}
-	if format == "json" {
-		s.box.log = slog.New(slog.NewJSONHandler(s.stderr, o)).With("box", s.box.name)
-	} else {
-		s.box.log = slog.New(slog.NewTextHandler(s.stderr, o)).With("box", s.box.name)
 	}
 }
 

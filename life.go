@@ -58,7 +58,8 @@ type ended struct {
 
 // run serves until all is over and returns the exit status.
 func (l *life) run(ctx context.Context) int {
-	serving, stop := context.WithCancel(ctx)
+	// Surfaces end when the box has told why, not before.
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l.stop, l.hangup = stop, ctx.Done()
 	l.patience = time.NewTimer(time.Hour)

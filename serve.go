@@ -31,6 +31,7 @@ func (s *start) serve(ctx context.Context, beside bool, args []string) int {
 	s.warn()
 	s.seat()
 	if beside {
+		s.clearTerminal()
 		if err := l.launch(args); err != nil {
 			s.complain(err.Error())
 			s.close()

@@ -24,7 +24,8 @@ type start struct {
 	workspace string   // root of the workspaces
 	base      []string // the agents' environment before anything adds to it
 	files     []settingsFile
-	wrong     []string // besides what the table knows
+	logTo     *logWriter // nil with a logger of the program's own
+	wrong     []string   // besides what the table knows
 }
 
 // The groups of variables that are no surface's.

@@ -163,27 +163,33 @@ func TestSecret(t *testing.T) {
 		"house first":  {map[string]string{"AICODEBOX_T_FILE": good, "PIBOX_T_FILE": "/missing"}, "hidden value", ""},
 		"empty beside": {map[string]string{"PIBOX_T_FILE": good, "PIBOX_T": ""}, "hidden value", ""},
 		"both": {
-			map[string]string{"PIBOX_T": "hidden value", "AICODEBOX_T_FILE": good}, "hidden value",
+			map[string]string{"PIBOX_T": "hidden value", "AICODEBOX_T_FILE": good},
+			"hidden value",
 			"PIBOX_T and AICODEBOX_T_FILE are both set; set only one of them",
 		},
 		"missing": {
-			map[string]string{"PIBOX_T_FILE": "/nonexistent/token"}, "",
+			map[string]string{"PIBOX_T_FILE": "/nonexistent/token"},
+			"",
 			"PIBOX_T_FILE names a file that cannot be used: open /nonexistent/token: no such file or directory",
 		},
 		"directory": {
-			map[string]string{"PIBOX_T_FILE": dir}, "",
+			map[string]string{"PIBOX_T_FILE": dir},
+			"",
 			"PIBOX_T_FILE names a file that cannot be used: " + dir + " is a directory",
 		},
 		"empty": {
-			map[string]string{"PIBOX_T_FILE": write("empty", "\n")}, "",
+			map[string]string{"PIBOX_T_FILE": write("empty", "\n")},
+			"",
 			"PIBOX_T_FILE names the file " + filepath.Join(dir, "empty") + ", which is empty; it must hold the secret",
 		},
 		"binary": {
-			map[string]string{"PIBOX_T_FILE": write("binary", "a\x00b")}, "",
+			map[string]string{"PIBOX_T_FILE": write("binary", "a\x00b")},
+			"",
 			"PIBOX_T_FILE names the file " + filepath.Join(dir, "binary") + ", which is not a text",
 		},
 		"long": {
-			map[string]string{"PIBOX_T_FILE": write("long", strings.Repeat("x", 70_000))}, "",
+			map[string]string{"PIBOX_T_FILE": write("long", strings.Repeat("x", 70_000))},
+			"",
 			"PIBOX_T_FILE names a file that cannot be used: " + filepath.Join(dir, "long") + " is too long to be a secret",
 		},
 	} {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Command is a program to run in the foreground.
@@ -162,11 +163,28 @@ func (p *Process) stopped(by syscall.Signal) {
 		// Process 1 has no shell above it that could wake the program.
 		if os.Getpid() != 1 && p.tty.held {
 			p.tty.take()
-			_ = syscall.Kill(0, syscall.SIGTSTP)
+			suspend()
 			p.tty.give(p.pid)
 		}
 	default:
 		return // somebody means to hold it
 	}
 	_ = syscall.Kill(-p.pid, syscall.SIGCONT)
+}
+
+// stopTime is how long a signal to stop may take to be obeyed. Nobody obeys it
+// in a process group that no shell watches.
+const stopTime = 200 * time.Millisecond
+
+// suspend stops our process group, as the terminal would have done without us,
+// and returns once it was woken.
+func suspend() {
+	woken := make(chan os.Signal, 1)
+	signal.Notify(woken, syscall.SIGCONT)
+	defer signal.Stop(woken)
+	_ = syscall.Kill(0, syscall.SIGTSTP)
+	select { // this thread may run on for a moment before it stops
+	case <-woken:
+	case <-time.After(stopTime):
+	}
 }

@@ -27,6 +27,12 @@ func ownTerminal() terminal {
 // is in the foreground.
 func IsTerminal() bool { return ownTerminal().held }
 
+// Shows tells whether what is written to f comes out of this process's terminal.
+func Shows(f *os.File) bool {
+	_, err := foregroundGroup(f.Fd())
+	return err == nil
+}
+
 // controlled tells whether this process has a controlling terminal.
 func controlled() bool {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
