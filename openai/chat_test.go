@@ -1,0 +1,566 @@
+package openai
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/psyb0t/aicodebox/internal/boxtest"
+)
+
+// What the agent is asked, and with what.
+func TestRequestToAgent(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for name, tt := range map[string]struct {
+		body   m
+		header []string
+		argv   []string // after --format json
+		stdin  string
+		cwd    string // below the root
+	}{
+		"plain":         {body: ask("ECHO"), argv: []string{"--model", "fast", "--no-continue"}},
+		"no model":      {body: ask("ECHO", m{"model": nil}), argv: []string{"--no-continue"}},
+		"agent's name":  {body: ask("ECHO", m{"model": "fake"}), argv: []string{"--no-continue"}},
+		"prefix":        {body: ask("ECHO", m{"model": "openai/fast"}), argv: []string{"--model", "fast", "--no-continue"}},
+		"two slashes":   {body: ask("ECHO", m{"model": "openrouter/acme/m-1"}), argv: []string{"--model", "acme/m-1", "--no-continue"}},
+		"exact":         {body: ask("ECHO", m{"model": "acme/m-1"}), argv: []string{"--model", "acme/m-1", "--no-continue"}},
+		"effort":        {body: ask("ECHO", m{"reasoning_effort": "high"}), argv: []string{"--model", "fast", "--thinking", "high", "--no-continue"}},
+		"effort none":   {body: ask("ECHO", m{"reasoning_effort": "none"}), argv: []string{"--model", "fast", "--thinking", "off", "--no-continue"}},
+		"sampling":      {body: ask("ECHO", m{"temperature": 9, "max_tokens": 1, "seed": "x", "user": 5, "whatever": m{}, "n": 1, "logprobs": false}), argv: []string{"--model", "fast", "--no-continue"}},
+		"workspace":     {body: ask("ECHO"), header: []string{"x-aicodebox-workspace", "hw"}, argv: []string{"--model", "fast", "--no-continue"}, cwd: "hw"},
+		"empty header":  {body: ask("ECHO"), header: []string{"x-aicodebox-workspace", " "}, argv: []string{"--model", "fast", "--no-continue"}},
+		"old headers":   {body: ask("ECHO"), header: []string{"x-claude-workspace", "hc", "x-claude-continue", "1", "x-claude-append-system-prompt", "APP"}, argv: []string{"--model", "fast", "--append-system", "APP"}, cwd: "hc"},
+		"continue":      {body: ask("ECHO"), header: []string{"x-aicodebox-continue", "TRUE"}, argv: []string{"--model", "fast"}},
+		"continue off":  {body: ask("ECHO"), header: []string{"x-aicodebox-continue", "no"}, argv: []string{"--model", "fast", "--no-continue"}},
+		"resume":        {body: ask("ECHO"), header: []string{"x-aicodebox-resume", "s-4"}, argv: []string{"--model", "fast", "--resume", "s-4", "--no-continue"}},
+		"append":        {body: ask("ECHO"), header: []string{"x-aicodebox-append-system-prompt", "gr\xfc\xdfe"}, argv: []string{"--model", "fast", "--append-system", "grüße", "--no-continue"}},
+		"extra, JSON":   {body: ask("ECHO"), header: []string{"x-aicodebox-extra-args", `["--p","a, b"]`}, argv: []string{"--model", "fast", "--no-continue", "--p", "a, b"}},
+		"extra, commas": {body: ask("ECHO"), header: []string{"x-aicodebox-extra-args", "--p, q"}, argv: []string{"--model", "fast", "--no-continue", "--p", "q"}},
+		"allow-list":    {body: ask("ECHO"), header: []string{"x-aicodebox-tools-allowlist", "read,write"}, argv: []string{"--model", "fast", "--no-continue", "--tools", "read,write"}},
+		"no tools":      {body: ask("ECHO"), header: []string{"x-aicodebox-no-tools", "yes"}, argv: []string{"--model", "fast", "--no-continue", "--no-tools"}},
+		"unknown":       {body: ask("ECHO"), header: []string{"x-aicodebox-nope", "1"}, argv: []string{"--model", "fast", "--no-continue"}},
+		"none of tools": {body: ask("ECHO", tools, m{"tool_choice": "none"}), argv: []string{"--model", "fast", "--no-continue"}},
+		"empty tools":   {body: ask("ECHO", m{"tools": []m{}, "tool_choice": "required"}), argv: []string{"--model", "fast", "--no-continue"}},
+		"null tools":    {body: ask("ECHO", m{"tools": nil, "functions": nil}), argv: []string{"--model", "fast", "--no-continue"}},
+		"system": {
+			body: m{"model": "fast", "messages": []m{{"role": "system", "content": "one"}, {"role": "developer", "content": []m{{"type": "text", "text": "two"}}}, {"role": "user", "content": "ECHO"}, {"role": "system", "content": nil}, {"role": "system", "content": "three"}}},
+			argv: []string{"--model", "fast", "--system", "one\n\ntwo\n\nthree", "--no-continue"},
+		},
+		"parts": {
+			body:  m{"model": "fast", "messages": []m{{"role": "user", "name": "ann", "content": []m{{"type": "text", "text": "ECHO"}, {"type": "text", "text": "b"}}}}},
+			argv:  []string{"--model", "fast", "--no-continue"},
+			stdin: "ECHO\nb",
+		},
+		"continue sends what is new": {
+			body:   m{"model": "fast", "messages": []m{{"role": "user", "content": "old"}, {"role": "assistant", "content": "answer"}, {"role": "user", "content": "ECHO"}}},
+			header: []string{"x-aicodebox-continue", "1"}, argv: []string{"--model", "fast"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := *s
+			server.t = t
+			got := echoOf(t, server.chat(tt.body, tt.header...).content())
+			if diff := cmp.Diff(append([]string{"--format", "json"}, tt.argv...), got.Argv); diff != "" {
+				t.Errorf("argv (-want +got):\n%s", diff)
+			}
+			want := tt.stdin
+			if want == "" {
+				want = "ECHO"
+			}
+			if got.Stdin != want {
+				t.Errorf("stdin %q, want %q", got.Stdin, want)
+			}
+			if dir := filepath.Join(s.root, tt.cwd); got.Cwd != dir {
+				t.Errorf("directory %s, want %s", got.Cwd, dir)
+			}
+		})
+	}
+}
+
+// Where chats run.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	shared := start(t, nil)
+	apart := start(t, boxtest.Env{"AICODEBOX_API_MODE_CHAT_WORKSPACE": "ephemeral"})
+	named := start(t, boxtest.Env{"AICODEBOX_API_MODE_CHAT_WORKSPACE": "chats"})
+	where := func(s *server, body m, header ...string) string {
+		t.Helper()
+		dir := echoOf(t, s.chat(body, header...).content()).Cwd
+		if rel, err := filepath.Rel(s.root, dir); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("the throw-away directory %s is still there", dir)
+		}
+		return "throw-away"
+	}
+	object := m{"response_format": m{"type": "json_object"}}
+	chore := "### Task:\nGenerate a title.\n<chat_history>\nuser: ECHO\nECHO\n</chat_history>"
+	for name, got := range map[string][2]string{
+		"shared":                    {where(shared, ask("ECHO")), "."},
+		"shared, schema":            {where(shared, ask("ECHO", object)), "throw-away"},
+		"shared, tools":             {where(shared, ask("ECHO", tools)), "throw-away"},
+		"shared, own tools on":      {where(shared, ask("ECHO", tools), "x-aicodebox-no-tools", "0"), "."},
+		"shared, schema, header":    {where(shared, ask("ECHO", object), "x-aicodebox-workspace", "w"), "w"},
+		"shared, schema, continued": {where(shared, ask("ECHO", object), "x-aicodebox-continue", "1"), "."},
+		"shared, chore":             {where(shared, ask(chore)), "throw-away"},
+		"shared, chore, header":     {where(shared, ask(chore), "x-aicodebox-workspace", "w"), "w"},
+		"ephemeral":                 {where(apart, ask("ECHO")), "throw-away"},
+		"ephemeral, header":         {where(apart, ask("ECHO"), "x-aicodebox-workspace", "a/b"), "a/b"},
+		"named":                     {where(named, ask("ECHO")), "chats"},
+		"named, schema":             {where(named, ask("ECHO", object)), "chats"},
+		"named, tools":              {where(named, ask("ECHO", tools)), "chats"},
+		"named, chore":              {where(named, ask(chore)), "throw-away"},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: ran in %s, want %s", name, got[0], got[1])
+		}
+	}
+}
+
+// The agent's own tools are off where functions are offered.
+func TestOwnTools(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	if !echoOf(t, s.chat(ask("ECHO", tools)).content()).has("--no-tools") {
+		t.Error("the agent's tools are on")
+	}
+	if echoOf(t, s.chat(ask("ECHO", tools), "x-aicodebox-no-tools", "0").content()).has("--no-tools") {
+		t.Error("the agent's tools are off")
+	}
+}
+
+// Mistakes are 400s that name what is wrong, and no agent starts.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	user := func(content string) string {
+		return `{"model":"fast","messages":[{"role":"user","content":` + content + `}]}`
+	}
+	with := func(fields string) string {
+		return `{"messages":[{"role":"user","content":"TOUCH:ran"}],` + fields + `}`
+	}
+	for body, param := range map[string]string{
+		``:                             "",
+		`{`:                            "",
+		`{"model":`:                    "",
+		`[]`:                           "",
+		`null`:                         "",
+		`{} {}`:                        "",
+		`{"model":NaN}`:                "",
+		`{"model":"fast"}`:             "messages",
+		`{"messages":null}`:            "messages",
+		`{"messages":[]}`:              "messages",
+		`{"messages":"hi"}`:            "messages",
+		`{"messages":["hi"]}`:          "messages[0]",
+		`{"messages":[{"content":1}]}`: "messages[0].role",
+		`{"messages":[{"role":7}]}`:    "messages[0].role",
+		`{"messages":[{"role":"robot","content":"x"}]}`:  "messages[0].role",
+		`{"messages":[{"role":"system","content":"x"}]}`: "messages",
+		user(`5`):                             "messages[0].content",
+		user(`null`):                          "messages",
+		user(`""`):                            "messages",
+		user(`" \n"`):                         "messages",
+		user(`{}`):                            "messages[0].content",
+		user(`["x"]`):                         "messages[0].content[0]",
+		user(`[{"text":"x"}]`):                "messages[0].content[0].type",
+		user(`[{"type":"video_url"}]`):        "messages[0].content[0].type",
+		user(`[{"type":"text","text":null}]`): "messages[0].content[0].text",
+		user(`[{"type":"text","text":5}]`):    "messages[0].content[0].text",
+		user(`[{"type":"image_url","image_url":"http://x/y.png"}]`):                           "messages[0].content[0].image_url",
+		user(`[{"type":"image_url","image_url":null}]`):                                       "messages[0].content[0].image_url",
+		user(`[{"type":"image_url","image_url":{"detail":"low"}}]`):                           "messages[0].content[0].image_url.url",
+		user(`[{"type":"image_url","image_url":{"url":"file:///etc/x"}}]`):                    "messages[0].content[0].image_url.url",
+		user(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,%%%"}}]`):        "messages[0].content[0].image_url.url",
+		user(`[{"type":"image_url","image_url":{"url":"data:image/png;base64"}}]`):            "messages[0].content[0].image_url.url",
+		user(`[{"type":"image_url","image_url":{"url":""}}]`):                                 "messages[0].content[0].image_url.url",
+		user(`[{"type":"file","file":{"file_id":"f"}}]`):                                      "messages[0].content[0].file.file_id",
+		user(`[{"type":"file","file":{"filename":"f"}}]`):                                     "messages[0].content[0].file.file_data",
+		user(`[{"type":"input_audio","input_audio":{"data":"?","format":"wav"}}]`):            "messages[0].content[0].input_audio.data",
+		user(`[{"type":"input_audio","input_audio":{"data":"AA==","format":"../x"}}]`):        "messages[0].content[0].input_audio.format",
+		`{"messages":[{"role":"user","content":"x"},{"role":"tool","content":"x"}]}`:          "messages[1].tool_call_id",
+		`{"messages":[{"role":"user","content":"x"},{"role":"function","content":""}]}`:       "messages[1].name",
+		`{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{}]}]}`: "messages[1].tool_calls[0].function",
+		`{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":5}]}`:    "messages[1].tool_calls",
+		with(`"model":5`):                                "model",
+		with(`"stream":"maybe"`):                         "stream",
+		with(`"stream_options":true`):                    "stream_options",
+		with(`"stream_options":{"include_usage":1}`):     "stream_options.include_usage",
+		with(`"n":2`):                                    "n",
+		with(`"n":0`):                                    "n",
+		with(`"n":"1"`):                                  "n",
+		with(`"logprobs":true`):                          "logprobs",
+		with(`"stop":5`):                                 "stop",
+		with(`"stop":[5]`):                               "stop[0]",
+		with(`"reasoning_effort":{}`):                    "reasoning_effort",
+		with(`"response_format":"text"`):                 "response_format",
+		with(`"response_format":{}`):                     "response_format.type",
+		with(`"response_format":{"type":"xml"}`):         "response_format.type",
+		with(`"response_format":{"type":"json_schema"}`): "response_format.json_schema",
+		with(`"response_format":{"type":"json_schema","json_schema":"x"}`):                                             "response_format.json_schema",
+		with(`"response_format":{"type":"json_schema","json_schema":{"name":"x"}}`):                                    "response_format.json_schema.schema",
+		with(`"response_format":{"type":"json_schema","json_schema":{"schema":"y"}}`):                                  "response_format.json_schema.schema",
+		with(`"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"bogus"}}}`):                     "response_format.json_schema.schema",
+		with(`"response_format":{"type":"json_schema","json_schema":{"schema":{"$ref":"http://127.0.0.1:1/s.json"}}}`): "response_format.json_schema.schema",
+		with(`"tools":{"a":1}`):                                                                                                 "tools",
+		with(`"tools":["x"]`):                                                                                                   "tools[0]",
+		with(`"tools":[{"type":"web_search"}]`):                                                                                 "tools[0].type",
+		with(`"tools":[{"type":"function"}]`):                                                                                   "tools[0].function",
+		with(`"tools":[{"type":"function","function":{}}]`):                                                                     "tools[0].function.name",
+		with(`"tools":[{"type":"function","function":{"name":"a b"}}]`):                                                         "tools[0].function.name",
+		with(`"tools":[{"type":"function","function":{"name":"a","parameters":5}}]`):                                            "tools[0].function.parameters",
+		with(`"tools":[{"type":"function","function":{"name":"a","parameters":{"type":"x"}}}]`):                                 "tools[0].function.parameters",
+		with(`"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`):               "tools[1]",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"whatever"`):                                  "tool_choice",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":5`):                                           "tool_choice",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"x"}`):                                "tool_choice.type",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function"}`):                         "tool_choice.name",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function","function":{"name":"b"}}`): "tool_choice",
+		with(`"tools":[{"type":"function","function":{"name":"a"}}],"parallel_tool_calls":"no"`):                                "parallel_tool_calls",
+		with(`"functions":[{"name":"a"}],"function_call":"required"`):                                                           "function_call",
+	} {
+		t.Run(param, func(t *testing.T) {
+			t.Parallel()
+			server := *s
+			server.t = t
+			e := server.chat(body).error(http.StatusBadRequest)
+			if got := deref(e.Param); got != param {
+				t.Errorf("param %q, want %q: %s\n%s", got, param, e.Message, body)
+			}
+			if e.Type != kindRequest || !strings.Contains(e.Message, param) || strings.Contains(e.Message, s.root) {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(filepath.Join(s.root, "ran")); err == nil {
+			t.Error("an agent ran")
+		}
+	})
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func TestBadHeaders(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, h := range [][2]string{
+		{"workspace", "../x"}, {"workspace", "/etc"}, {"continue", "junk"}, {"no-tools", "maybe"},
+		{"timeout-seconds", "abc"}, {"timeout-seconds", "1.5"}, {"timeout-seconds", "0"}, {"timeout-seconds", "-1"}, {"timeout-seconds", "99999999999999999999"},
+		{"extra-args", `["a"`}, {"extra-args", `["--n",5]`}, {"extra-args", `[null]`}, {"tools-allowlist", "[x"},
+		{"json-schema", "{nope"}, {"json-schema", "[]"}, {"json-schema", "null"}, {"json-schema", `{"type":"bogus"}`},
+	} {
+		e := s.chat(ask("SAY:x"), "x-aicodebox-"+h[0], h[1]).error(http.StatusBadRequest)
+		if deref(e.Param) != "x-aicodebox-"+h[0] {
+			t.Errorf("%v: %+v", h, e)
+		}
+	}
+	if err := os.Symlink("/etc", filepath.Join(s.root, "out")); err != nil {
+		t.Fatal(err)
+	}
+	e := s.chat(ask("SAY:x"), "x-aicodebox-workspace", "out").error(http.StatusBadRequest)
+	if deref(e.Param) != "x-aicodebox-workspace" || strings.Contains(e.Message, s.root) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, path := range []string{"/v1/models", "/v1/models/", "/openai/v1/models", "/openai/v1/models/", "/v1/models/fast", "/v1/models/fast/", "/openai/v1/models/acme/m-1", "/v1/models/acme%2Fm-1", "/v1/models/openai/fast"} {
+		s.do(http.MethodGet, path, "").want(200)
+		if a := s.do(http.MethodHead, path, ""); a.status != 200 || len(a.body) != 0 {
+			t.Errorf("HEAD %s: %d", path, a.status)
+		}
+	}
+	for _, path := range []string{chatPath, chatPath + "/", "/openai" + chatPath, "/openai" + chatPath + "/"} {
+		s.do(http.MethodPost, path, text(ask("SAY:x"))).want(200)
+	}
+	for path, code := range map[string]string{
+		"/v1/models/nope": "model_not_found", "/v1/models/fake": "model_not_found", "/v1": "unknown_url", "/v1/": "unknown_url",
+		"/v1/completions": "unknown_url", "/v1/embeddings": "unknown_url", "/openai/v1/chat": "unknown_url", "/v1/chat/completions/x": "unknown_url",
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if method == http.MethodPost && code == "model_not_found" {
+				continue
+			}
+			if e := s.do(method, path, "").error(404); deref(e.Code) != code {
+				t.Errorf("%s %s: %+v", method, path, e)
+			}
+		}
+	}
+	for path, allow := range map[string]string{"/v1/chat/completions": "POST", "/v1/models": "GET, HEAD"} {
+		a := s.do(http.MethodDelete, path, "")
+		a.error(http.StatusMethodNotAllowed)
+		if got := a.header.Get("Allow"); got != allow {
+			t.Errorf("Allow %q", got)
+		}
+	}
+}
+
+// The same text comes out streamed or not.
+func TestStreamEqualsAnswer(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for name, prompt := range map[string]string{
+		"lines":        "SAY:a\nSAY:b",
+		"blank lines":  `RAW:a\n\n\nb\n`,
+		"no line end":  `RAW:a\nb`,
+		"white space":  `RAW:\n\n  a  \n\n`,
+		"empty":        "@done",
+		"not UTF-8":    `RAW:ok \xff\xfe end\n`,
+		"long line":    "SAY:before\nBYTES:300000\nSAY:after",
+		"many lines":   "LINES:2000",
+		"large stdout": "LINES:200000",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := *s
+			server.t = t
+			plain := server.chat(ask(prompt)).content()
+			live := server.stream(ask(prompt))
+			if live.text != plain {
+				t.Errorf("streamed %d bytes, answered %d: %.100q, %.100q", len(live.text), len(plain), live.text, plain)
+			}
+			if live.finish != "stop" || !live.done {
+				t.Errorf("finish %q, done %v", live.finish, live.done)
+			}
+		})
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, tt := range []struct {
+		stop any
+		want string
+	}{
+		{"c", "ab"}, {[]string{"f", "de"}, "abc"}, {"abc", ""}, {"zz", "abcdef\nghi"}, {"\ng", "abcdef"}, {[]string{}, "abcdef\nghi"}, {nil, "abcdef\nghi"}, {"", "abcdef\nghi"},
+	} {
+		body := func() m { return ask("SAY:abcdef\nSAY:ghi", m{"stop": tt.stop}) }
+		if got := s.chat(body()).content(); got != tt.want {
+			t.Errorf("stop %q: %q, want %q", tt.stop, got, tt.want)
+		}
+		if got := s.stream(body()); got.text != tt.want || got.finish != "stop" {
+			t.Errorf("stop %q, streamed: %q, want %q", tt.stop, got.text, tt.want)
+		}
+	}
+}
+
+func TestFinishReasons(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for prompt, want := range map[string]string{
+		"@stop length\nSAY:x": "length", "@stop content_filter\nSAY:x": "content_filter", "@stop weird\nSAY:x": "stop", "SAY:x": "stop",
+	} {
+		if got := s.chat(ask(prompt)).completion().Choices[0].Finish; got != want {
+			t.Errorf("%q: %s, want %s", prompt, got, want)
+		}
+		if got := s.stream(ask(prompt)); got.finish != want {
+			t.Errorf("%q, streamed: %s, want %s", prompt, got.finish, want)
+		}
+	}
+}
+
+// Every failure has its status, its type, and says not to be repeated once an
+// agent has worked.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, tt := range []struct {
+		name    string
+		body    m
+		header  []string
+		status  int
+		code    string
+		message string
+	}{
+		{"crash", ask("SAY:partial\nERR:boom\nEXIT:3"), nil, 500, "agent_failed", "code 3: boom"},
+		{"signal", ask("KILL:9"), nil, 500, "agent_failed", "code 137"},
+		{"exit 127", ask("EXIT:127"), nil, 500, "agent_failed", "code 127"},
+		{"missing", ask("x", m{"model": "missing"}), nil, 503, "agent_missing", "not found"},
+		{"timeout", ask("SAY:a\nHANG"), []string{"x-aicodebox-timeout-seconds", "1"}, 504, "timeout", "time limit"},
+		{"provider", ask("SAY:x\n@error refused by policy"), nil, 400, "provider_error", "refused by policy"},
+		{"provider 401", ask("@error 401 bad key"), nil, 401, "provider_error", "bad key"},
+		{"provider 529", ask("@error 529 overloaded"), nil, 529, "provider_error", "overloaded"},
+		{"provider odd", ask("@error 200 strange"), nil, 400, "provider_error", "strange"},
+		{"adapter", ask("@raise"), nil, 500, "agent_failed", "blew up"},
+		{"schema", ask("SAY:bad", schemaA), nil, 422, "invalid_answer", "after 4 attempts"},
+		{"schema, crash", ask("SEQ:bad|!3", schemaA), nil, 500, "agent_failed", "code 3"},
+		{"schema, provider", ask("@error 403 no", schemaA), nil, 403, "provider_error", "no"},
+		{"schema, timeout", ask("HANG", schemaA), []string{"x-aicodebox-timeout-seconds", "1"}, 504, "timeout", "time limit"},
+		{"tools, crash", ask("EXIT:3", tools), nil, 500, "agent_failed", "code 3"},
+		{"unknown effort", ask("SAY:x", m{"reasoning_effort": "huge"}), nil, 404, "not_found", "huge"},
+	} {
+		for _, streamed := range []bool{false, true} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				server := *s
+				server.t = t
+				body := m{"stream": streamed}
+				for k, v := range tt.body {
+					body[k] = v
+				}
+				header := append([]string{"x-aicodebox-workspace", "f-" + strings.ReplaceAll(t.Name(), "/", "-")}, tt.header...)
+				a := server.chat(body, header...)
+				var e envelopeError
+				_, formed := body["response_format"]
+				live := streamed && !formed && body["tools"] == nil && tt.code != "not_found"
+				if live {
+					s := assemble(t, a.want(200).body)
+					if s.failure == nil || s.finish != "" || s.done {
+						t.Fatalf("%+v", s)
+					}
+					e = *s.failure
+				} else {
+					e = a.error(tt.status)
+					if got := a.header.Get("X-Should-Retry"); (got == "false") != (tt.code != "not_found") {
+						t.Errorf("X-Should-Retry %q", got)
+					}
+				}
+				if deref(e.Code) != tt.code || !strings.Contains(e.Message, tt.message) || strings.Contains(e.Message, s.root) {
+					t.Errorf("%+v (%s)", e, deref(e.Code))
+				}
+			})
+		}
+	}
+}
+
+// The body wins over the schema header, which wins over plain text.
+func TestSchemaHeader(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	const header, schema = "x-aicodebox-json-schema", `{"type":"object","required":["a"]}`
+	if got := s.chat(ask(`SAY:so: {"a":1}`), header, schema).content(); got != `{"a":1}` {
+		t.Errorf("header: %s", got)
+	}
+	if got := s.chat(ask(`SAY:{"a":1}`, m{"response_format": m{"type": "text"}}), header, schema).content(); got != `{"a":1}` {
+		t.Errorf("header and text: %s", got)
+	}
+	if got := s.chat(ask(`SAY:{"a":1}`, schemaA), header, `{"type":"array"}`).content(); got != `{"a":1}` {
+		t.Errorf("header and body: %s", got)
+	}
+	if got := s.chat(ask("SAY:7"), header, "{}").content(); got != "7" {
+		t.Errorf("any JSON: %s", got)
+	}
+	s.chat(ask("SAY:[1,2]", m{"response_format": m{"type": "json_object"}})).error(422)
+}
+
+// The agent's records come as events of their own name, in order, live and in
+// a burst.
+func TestNativeEvents(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	options := m{"stream_options": m{"include_aicodebox_events": true}}
+	for name, body := range map[string]m{
+		"live":  ask("JSONLINES:2:3\nSAY:x", options),
+		"burst": ask("JSONLINES:2:3\nSAY:"+`{"a":1}`, options, schemaA),
+	} {
+		got := s.stream(body)
+		if len(got.native) != 3 || !got.done {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		for i, f := range got.native {
+			if f.name != "aicodebox.native" || !strings.HasPrefix(f.data, `{"sequence":`) {
+				t.Errorf("%s: event %d: %+v", name, i, f)
+			}
+		}
+	}
+}
+
+// Chats that share a workspace wait for each other, in order; one too many is
+// told to come back.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	s := start(t, boxtest.Env{"AICODEBOX_MAX_WAITING": "1"})
+	first := make(chan string, 1)
+	go func() { first <- s.chat(ask("TOUCH:begun\nAWAIT:go\nSAY:first")).content() }()
+	await(t, filepath.Join(s.root, "begun"))
+	res, err := http.DefaultClient.Do(s.request(t.Context(), http.MethodPost, chatPath, text(ask("SAY:second", m{"stream": true}))))
+	if err != nil { // headers and role come at once, although it waits
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Fatalf("status %d", res.StatusCode)
+	}
+	for _, streamed := range []bool{false, true} {
+		a := s.chat(ask("SAY:third", m{"stream": streamed}))
+		if e := a.error(http.StatusTooManyRequests); deref(e.Code) != "rate_limit_exceeded" {
+			t.Errorf("%+v", e)
+		}
+		if a.header.Get("Retry-After") == "" || a.header.Get("X-Should-Retry") != "" {
+			t.Errorf("headers %v", a.header)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.root, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-first; got != "first" {
+		t.Errorf("first: %q", got)
+	}
+	if got := assemble(t, readAll(t, res.Body)); got.text != "second" || !got.done {
+		t.Errorf("second: %+v", got)
+	}
+}
+
+// await waits until the file exists: a sign of the fake agent.
+func await(t testing.TB, path string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s does not appear", path)
+		}
+	}
+}
+
+// A history of a megabyte goes through standard input.
+func TestLongHistory(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	var messages []m
+	for range 64 {
+		messages = append(messages, m{"role": "user", "content": strings.Repeat("q", 8<<10)}, m{"role": "assistant", "content": strings.Repeat("a", 8<<10)})
+	}
+	messages = append(messages, m{"role": "user", "content": "ECHO"})
+	got := echoOf(t, s.chat(m{"messages": messages}).content())
+	if len(got.Stdin) < 1<<20 {
+		t.Errorf("the agent got %d bytes", len(got.Stdin))
+	}
+	if e := s.chat(m{"model": "argv", "messages": messages}).error(400); deref(e.Code) != "context_length_exceeded" {
+		t.Errorf("%+v", e)
+	}
+	s.chat(m{"model": "noread", "messages": messages}).want(200)
+}
+
+func TestModelsAreListed(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	var list modelList
+	decode(t, s.do(http.MethodGet, "/v1/models", "").want(200).body, &list)
+	var ids []string
+	for _, entry := range list.Data {
+		ids = append(ids, entry.ID)
+		if entry.Object != "model" || entry.Created == 0 || entry.Owner == "" {
+			t.Errorf("%+v", entry)
+		}
+	}
+	if !slices.Equal(ids, s.box.Models()) {
+		t.Errorf("%v", ids)
+	}
+}
