@@ -141,7 +141,7 @@ func (l *life) signal(s syscall.Signal) {
 			l.log.Info("hangup signal: files are read again")
 		}
 		l.box.reloaded()
-	case s == syscall.SIGINT && l.agentEnded != nil:
+	case s == syscall.SIGINT && l.agentEnded != nil && !l.stopping:
 		// It was passed on: in a terminal, it means the agent's work, not the box.
 	case !l.stopping:
 		l.begin("signal " + signalName(s))
@@ -208,9 +208,9 @@ func (l *life) begin(reason string) {
 }
 
 // patienceOf returns how much of the grace prompts in hand have before their
-// agents are ended. Ending takes the rest, which is at most half of it.
+// agents are ended. Ending takes the rest; of a short grace, two thirds.
 func patienceOf(grace time.Duration) time.Duration {
-	return grace - min(killTime, grace/2)
+	return grace - min(killTime, grace/3*2)
 }
 
 // expire deals with a shutdown that takes too long.
