@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -294,15 +293,4 @@ func (e *engine) living(id string) []ledger.Process {
 	}
 	e.background[id] = list
 	return slices.Clone(list)
-}
-
-// decode reads what encode wrote.
-func decode(data []byte) (Result, error) {
-	var s stored
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Result{}, fmt.Errorf("read a kept result: %w", err)
-	}
-	r := s.Result
-	r.Stdout, r.Stderr = s.Stdout, s.Stderr
-	return r, nil
 }

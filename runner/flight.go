@@ -2,12 +2,9 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,72 +82,6 @@ func prepare(box *aicodebox.Box, req aicodebox.Request, opts []Option) (*flight,
 	}
 	f.result = Result{ID: f.id, Workspace: f.req.Workspace, Created: f.info.Created}
 	return f, nil
-}
-
-// check refuses what cannot be run, and resolves what can.
-func (f *flight) check() error {
-	req, box := &f.req, f.box
-	if strings.TrimSpace(req.Prompt) == "" {
-		return &RefusedError{Field: "prompt", Reason: "the prompt is empty"}
-	}
-	if err := listed("model", req.Model, box.Models()); err != nil {
-		return err
-	}
-	if err := listed("thinking", req.Effort, box.Efforts()); err != nil {
-		return err
-	}
-	if req.Timeout < 0 {
-		return &RefusedError{Field: "timeoutSeconds", Reason: "the time limit must not be negative"}
-	}
-	if req.Timeout == 0 {
-		req.Timeout = box.Limits().Timeout
-	}
-	if err := f.resolve(); err != nil {
-		return err
-	}
-	asks, err := f.question(req.Schema)
-	if err != nil {
-		return err
-	}
-	f.asks = asks
-	if err := f.guard("Validate", func() error { return aicodebox.Validate(box.Adapter(), *req) }); err != nil {
-		return &RefusedError{Reason: err.Error(), cause: err}
-	}
-	return nil
-}
-
-// listed refuses a value outside a list that is not empty.
-func listed(field, value string, list []string) error {
-	if value == "" || len(list) == 0 || slices.Contains(list, value) {
-		return nil
-	}
-	return &RefusedError{Field: field, Missing: true, Reason: fmt.Sprintf(
-		"unknown %s %q; this box offers %s", field, value, strings.Join(list, ", "))}
-}
-
-// resolve makes the workspace an absolute directory that exists. A throw-away
-// one is made later, when the run begins.
-func (f *flight) resolve() error {
-	if f.ephemeral {
-		f.req.Workspace = ""
-		return nil
-	}
-	name := f.req.Workspace
-	root := f.box.Workspaces()
-	if filepath.IsAbs(name) {
-		rel, err := filepath.Rel(root.Dir(), name)
-		if err != nil || !filepath.IsLocal(rel) {
-			return &RefusedError{Field: "workspace", Reason: fmt.Sprintf(
-				"the workspace %q is not under the workspace root; give a relative path below it", name)}
-		}
-		name = rel
-	}
-	dir, err := root.Resolve(name)
-	if err != nil {
-		return &RefusedError{Field: "workspace", Reason: "workspace: " + err.Error(), cause: err}
-	}
-	f.req.Workspace = dir
-	return nil
 }
 
 // do runs the flight on the caller's goroutine.
@@ -432,23 +363,4 @@ func (f *flight) keepBackground(list []ledger.Process) {
 	}
 	f.result.Background = append(f.result.Background, list...)
 	f.engine.keepBackground(f.id, list)
-}
-
-// stored is a result as the ledger keeps it.
-type stored struct {
-	Result
-	Stdout []byte `json:"stdout,omitempty"`
-	Stderr []byte `json:"stderr,omitempty"`
-}
-
-// encode is the result for the ledger: the agent's output is kept as far as
-// somebody can ask for it.
-func (f *flight) encode() ([]byte, error) {
-	s := stored{Result: f.result}
-	if f.raw {
-		s.Stdout, s.Stderr = f.result.Stdout, f.result.Stderr
-	} else if f.result.ExitCode != 0 {
-		s.Stderr = f.result.Stderr
-	}
-	return json.Marshal(s)
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ func (q *queue) enter(ctx context.Context, dir string, now bool, patience time.D
 	}
 	if err := q.await(ctx, w, place, timer.C, queued); err != nil {
 		q.leaveTurnLine(dir, w)
-		if err == errOutOfPatience {
+		if errors.Is(err, errOutOfPatience) {
 			err = ErrBusy
 		}
 		return nil, err
@@ -51,7 +52,7 @@ func (q *queue) enter(ctx context.Context, dir string, now bool, patience time.D
 	if err := q.await(ctx, w, place, timer.C, queued); err != nil {
 		q.leaveSlotLine(w)
 		q.endTurn(dir)
-		if err == errOutOfPatience {
+		if errors.Is(err, errOutOfPatience) {
 			err = ErrQueueFull
 		}
 		return nil, err
