@@ -14,9 +14,10 @@ import (
 // Cat answers every prompt with the prompt.
 type Cat struct{}
 
-// BuildArgv reads the prompt from standard input.
-func (Cat) BuildArgv(aicodebox.Request) ([]string, error) {
-	return []string{"cat"}, nil
+// BuildArgv reads the prompt from standard input. A caller's own words are
+// options of cat.
+func (Cat) BuildArgv(req aicodebox.Request) ([]string, error) {
+	return append([]string{"cat"}, req.ExtraArgs...), nil
 }
 
 // ParseOutput takes all of the output as the answer.

@@ -23,7 +23,7 @@ import (
 
 // patience is how long the tests wait for what must happen: generous, since
 // the real pi takes seconds to start on a machine that is busy.
-const patience = 60 * time.Second
+const patience = 120 * time.Second
 
 // process is a built pibox that serves, with the real pi behind it and a
 // scripted model behind that.

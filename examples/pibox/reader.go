@@ -37,11 +37,11 @@ type reader struct {
 
 // record is one line of pi's output.
 type record struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"` // of session
-	Message   json.RawMessage `json:"message"`
-	ToolName  string          `json:"toolName"`
-	Update    struct {
+	Type     string          `json:"type"`
+	ID       string          `json:"id"` // of session
+	Message  json.RawMessage `json:"message"`
+	ToolName string          `json:"toolName"`
+	Update   struct {
 		Type         string `json:"type"`
 		ContentIndex int    `json:"contentIndex"`
 		Delta        string `json:"delta"`
