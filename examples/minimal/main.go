@@ -2,7 +2,7 @@
 // surface. Its agent is cat, which answers with the prompt itself.
 //
 //	go build ./examples/minimal
-//	AICODEBOX_API_MODE=1 AICODEBOX_WORKSPACE=/tmp/ws ./minimal
+//	AICODEBOX_API_MODE=1 AICODEBOX_AVAILABLE_MODELS=cat AICODEBOX_WORKSPACE=$PWD/ws ./minimal
 //	curl -d '{"prompt": "hello"}' localhost:8080/run
 package main
 
