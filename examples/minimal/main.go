@@ -3,7 +3,7 @@
 //
 //	go build ./examples/minimal
 //	AICODEBOX_API_MODE=1 AICODEBOX_AVAILABLE_MODELS=cat AICODEBOX_WORKSPACE=$PWD/ws ./minimal
-//	curl -d '{"prompt": "hello"}' localhost:8080/run
+//	curl --json '{"prompt": "hello"}' localhost:8080/run
 package main
 
 import (

@@ -3,7 +3,7 @@
 //
 //	go build ./examples/pibox
 //	PIBOX_API_MODE=1 PIBOX_AVAILABLE_MODELS=anthropic/claude-sonnet-4-5 PIBOX_WORKSPACE=$PWD/ws ./pibox
-//	curl -d '{"prompt": "What is in this directory?"}' localhost:8080/run
+//	curl --json '{"prompt": "What is in this directory?"}' localhost:8080/run
 package main
 
 import (
