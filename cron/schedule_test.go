@@ -365,16 +365,20 @@ func (a *attempt) rightDay(day time.Time) bool {
 // tryDay looks at all the named minutes of a calendar day that can be the next.
 func (a *attempt) tryDay(day time.Time) {
 	a.lookAround(day)
-	for n := range 24 * 60 {
-		wall := day.Add(time.Duration(n) * time.Minute)
-		switch {
-		case !a.hours[n/60] || !a.minutes[n%60]:
-		case !wall.Add(time.Minute - a.smallest).After(a.after): // too early
-		case !a.best.IsZero() && wall.Add(-a.largest).After(a.best):
-			return
-		default:
-			a.tryMinute(wall)
+	early := int(a.after.Add(a.smallest).Sub(day) / time.Minute) // minutes that are over
+	for n := max(0, early-1); n < 24*60; n++ {
+		if !a.hours[n/60] {
+			n += 59 - n%60
+			continue
 		}
+		if !a.minutes[n%60] {
+			continue
+		}
+		wall := day.Add(time.Duration(n) * time.Minute)
+		if !a.best.IsZero() && wall.Add(-a.largest).After(a.best) {
+			return
+		}
+		a.tryMinute(wall)
 	}
 }
 
@@ -440,6 +444,6 @@ func (a *attempt) lookAround(day time.Time) {
 }
 
 func wallClock(t time.Time, loc *time.Location) time.Time {
-	t = t.In(loc)
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	_, seconds := t.In(loc).Zone()
+	return t.UTC().Add(time.Duration(seconds) * time.Second)
 }
