@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,8 +24,8 @@ func TestMain(m *testing.M) {
 
 // testPace is a bot in a hurry.
 var testPace = pace{
-	poll: 10 * time.Second, retry: 5 * time.Millisecond, calm: 40 * time.Millisecond, progress: 80 * time.Millisecond,
-	typing: 50 * time.Millisecond, receipt: 100 * time.Millisecond, album: 120 * time.Millisecond, stranger: time.Hour,
+	poll: 10 * time.Second, retry: 5 * time.Millisecond, calm: 40 * time.Millisecond, progress: 30 * time.Second,
+	typing: 50 * time.Millisecond, receipt: 200 * time.Millisecond, album: 120 * time.Millisecond, stranger: time.Hour,
 }
 
 // bench is a bot under test with the server it talks to. The bot can be
@@ -172,6 +173,15 @@ func (b *bench) await(name string) {
 func (b *bench) answer(text string) fakebotapi.Call {
 	b.t.Helper()
 	return b.api.Sent("sendMessage", text)
+}
+
+// shown waits for the bot to show ann text, in a message of its own or in place
+// of a receipt.
+func (b *bench) shown(text string) fakebotapi.Call {
+	b.t.Helper()
+	return b.api.Wait("answer with "+text, func(c fakebotapi.Call) bool {
+		return strings.Contains(c.Params["text"], text) && c.Status == http.StatusOK
+	})
 }
 
 // texts are the messages that ann sees of the bot.

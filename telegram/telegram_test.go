@@ -102,7 +102,7 @@ func TestFailuresAreTold(t *testing.T) {
 		{"SAY:part\nHANG", "time limit"},
 	} {
 		b.api.Text(ann, test.prompt)
-		b.answer(test.want)
+		b.shown(test.want)
 	}
 }
 
@@ -197,15 +197,26 @@ func TestCancel(t *testing.T) {
 	b.api.Sent("editMessageText", "Cancelled")
 	b.answer("Cancelled")
 	b.api.Text(ann, "SAY:after")
-	b.answer("after")
+	b.shown("after")
 	if b.count("sendMessage", "never")+b.count("editMessageText", "never") != 0 {
 		t.Error("a cancelled prompt ran")
 	}
 }
 
+const hastyProgress = 80 * time.Millisecond
+
+// hasty serves a bot that reports on its progress soon.
+func hasty(t *testing.T, config string) *bench {
+	t.Helper()
+	b := prepare(t, config, nil)
+	b.pace.progress = hastyProgress
+	b.run()
+	return b
+}
+
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	b := start(t, "", nil)
+	b := hasty(t, "")
 	b.api.Text(ann, "@tool bash\n@tool bash\n@tool read_file\nTOUCH:on\nAWAIT:go\nSAY:the end")
 	b.await("on")
 	c := b.answer("Working")
@@ -223,7 +234,7 @@ func TestProgress(t *testing.T) {
 		if c.Method != "editMessageText" {
 			continue
 		}
-		if gap := c.At.Sub(last); gap < testPace.progress {
+		if gap := c.At.Sub(last); gap < hastyProgress {
 			t.Errorf("two edits within %v", gap)
 		}
 		last = c.At
@@ -232,7 +243,7 @@ func TestProgress(t *testing.T) {
 
 func TestWorkspaceBusyElsewhere(t *testing.T) {
 	t.Parallel()
-	b := start(t, "default: {workspace: one}\n", nil)
+	b := hasty(t, "default: {workspace: one}\n")
 	b.api.Group(-100)
 	b.api.Text(ann, "WRITE:../chat_7/on:\nAWAIT:go\nSAY:first")
 	b.await("on")

@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +88,7 @@ type Failure struct {
 	Drop        bool   // cut the connection instead
 	Late        bool   // do what was asked, and only then fail
 	Body        string // answer with this instead, if not empty
+	Match       string // only a call whose text holds this
 }
 
 // New starts a server that ends with the test.
@@ -236,7 +238,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // call answers one call and keeps it.
 func (s *Server) call(w http.ResponseWriter, c Call) {
 	s.mu.Lock()
-	f, failing := s.nextFailure(c.Method)
+	f, failing := s.nextFailure(c.Method, c.Params["text"])
 	var a answer
 	if !failing || f.Late {
 		a = s.do(c)
@@ -259,13 +261,15 @@ func (s *Server) call(w http.ResponseWriter, c Call) {
 	reply(w, a)
 }
 
-func (s *Server) nextFailure(method string) (Failure, bool) {
-	list := s.fail[method]
-	if len(list) == 0 {
-		return Failure{}, false
+// nextFailure takes the next failure of method that fits text.
+func (s *Server) nextFailure(method, text string) (Failure, bool) {
+	for i, f := range s.fail[method] {
+		if strings.Contains(text, f.Match) {
+			s.fail[method] = slices.Delete(s.fail[method], i, i+1)
+			return f, true
+		}
 	}
-	s.fail[method] = list[1:]
-	return list[0], true
+	return Failure{}, false
 }
 
 func (s *Server) download(w http.ResponseWriter, name string) {
@@ -277,7 +281,7 @@ func (s *Server) download(w http.ResponseWriter, name string) {
 			content, found = f.content, true
 		}
 	}
-	f, failing := s.nextFailure("file")
+	f, failing := s.nextFailure("file", "")
 	s.mu.Unlock()
 	switch {
 	case failing && f.Drop:
@@ -289,4 +293,11 @@ func (s *Server) download(w http.ResponseWriter, name string) {
 	default:
 		_, _ = w.Write(content)
 	}
+}
+
+// Heal forgets the failures that were scripted for method.
+func (s *Server) Heal(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.fail, method)
 }

@@ -18,7 +18,7 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, c Call) {
 		return def
 	}
 	s.mu.Lock()
-	if f, failing := s.nextFailure(c.Method); failing {
+	if f, failing := s.nextFailure(c.Method, ""); failing {
 		s.mu.Unlock()
 		if f.Drop {
 			panic(http.ErrAbortHandler)
@@ -173,10 +173,14 @@ func (s *Server) File(id, path string, content []byte, size int64) {
 	s.files[id] = file{path, content, size}
 }
 
-// Refetch makes the server hand out all updates again that the bot has
-// acknowledged, as when an acknowledgement got lost.
-func (s *Server) Refetch(updates ...int64) {
+// Again gives the bot an update once more, as when its acknowledgement got
+// lost.
+func (s *Server) Again(id int64, fields map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.offset = min(s.offset, updates[0])
+	last := s.lastID
+	s.lastID = id - 1
+	s.push(fields)
+	s.lastID = max(last, id)
+	s.offset = min(s.offset, id)
 }
