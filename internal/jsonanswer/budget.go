@@ -5,7 +5,7 @@ package jsonanswer
 // expensive, by trying alternatives that each hold the same alternatives.
 // A unit takes less than a microsecond.
 const (
-	budgetBase    = 2_000_000
+	budgetBase    = 1_000_000
 	budgetPerByte = 4
 )
 

@@ -161,6 +161,17 @@ func (n *node) takeUnique() {
 	n.members["allOf"] = append(slices.Clip(all), map[string]any{"format": uniqueFormat})
 }
 
+// satisfied tells whether value satisfies the schema. It asks for the
+// opposite, since then the library keeps no account of errors, which can take
+// far more memory than the value.
+func (c *checker) satisfied(value any) (bool, error) {
+	err := c.check(c.probe, value)
+	if errors.Is(err, errWork) {
+		return false, err
+	}
+	return err != nil, nil
+}
+
 // check returns what is wrong with value: nil, the library's error, or
 // errWork.
 func (c *checker) check(schema *jsonschema.Schema, value any) (err error) {

@@ -110,7 +110,7 @@ func withoutEcho(text, sent string) (string, bool) {
 	}
 	hay := strip(text)
 	var blanks []span
-	for from := 0; ; {
+	for from := 0; len(blanks) < maxCandidates; {
 		i := strings.Index(hay[from:], needle)
 		if i < 0 {
 			break

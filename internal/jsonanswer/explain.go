@@ -37,12 +37,16 @@ func comparePaths(a, b string) int {
 
 // maxExplained bounds how many errors are looked at. Alternatives in each
 // other can have very many.
-const maxExplained = 5000
+const (
+	maxExplained = 5000
+	maxLevel     = 3 // how many alternatives in each other
+)
 
 // explainer finds what to tell about one value.
 type explainer struct {
 	value any
 	seen  int // how many errors were looked at
+	level int // how many alternatives are being looked into
 }
 
 // leaves returns the violations under err.
@@ -99,7 +103,9 @@ func (x *explainer) at(path []string) (any, bool) {
 // of another kind, what is wrong by that one is told. Otherwise what each
 // expects is.
 func (x *explainer) alternatives(err *jsonschema.ValidationError) []Leaf {
-	if x.seen > maxExplained {
+	x.level++
+	defer func() { x.level-- }()
+	if x.seen > maxExplained || x.level > maxLevel {
 		leaf := x.leaf(err)
 		leaf.Want = "a value that fits one of the alternatives"
 		return []Leaf{leaf}
@@ -177,8 +183,13 @@ func deeper(leaves []Leaf, path string) bool {
 	return !slices.ContainsFunc(leaves, func(l Leaf) bool { return len(l.Path) <= len(path) })
 }
 
-// summary tells in a few words what an alternative expects.
+// summary tells in a few words what an alternative expects of the value at
+// path, or else of what is in it.
 func summary(path string, leaves []Leaf) string {
+	here := slices.DeleteFunc(slices.Clone(leaves), func(l Leaf) bool { return l.Path != path })
+	if len(here) > 0 {
+		leaves = here
+	}
 	var parts []string
 	for i, l := range leaves {
 		if i == 3 {

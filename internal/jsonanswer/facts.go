@@ -236,7 +236,7 @@ func numberWork(number string) int {
 	work := len(number) / 8
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
 		exponent, _ := strconv.Atoi(number[i+1:]) // bounded by the decoder
-		work += max(exponent, -exponent) / 16
+		work += max(exponent, -exponent) / 8
 	}
 	return work
 }

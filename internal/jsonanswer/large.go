@@ -12,55 +12,77 @@ const (
 	sampleHead   = 100 // items from the start of each array
 	sampleWindow = 400 // items from further in
 	sampleValues = 20_000
-	sampleDepth  = 100
 )
 
-// checkLarge checks a value so large that an account of all its errors would
-// take too much memory. First it is only asked whether there are any. If so,
-// they are looked for in smaller copies.
-func (c *checker) checkLarge(value any) error {
-	err := c.check(c.probe, value)
-	if err == nil { // the opposite of the schema is satisfied
-		return c.explainLarge(value)
+// Bounds up to which all errors of an answer are gathered at a time. That
+// takes memory for each error and, in each, for each level above it.
+const (
+	gatheredValues = 200_000
+	gatheredLevels = 10_000_000 // values times levels
+	gatheringWork  = 500_000
+	gatheringDepth = 16 // at which the work counts double
+)
+
+// explain finds what is wrong with a value that does not satisfy the schema.
+func (c *checker) explain(value any, d *decoder) error {
+	if d.values <= gatheredValues && d.values*d.deep <= gatheredLevels {
+		c.budget.left = gatheringWork / (1 + d.deep/gatheringDepth)
+		if found := validationError(c.check(c.schema, value), value); found != nil {
+			return found
+		}
 	}
-	if errors.Is(err, errWork) {
-		return workError(err)
-	}
-	return nil
+	return c.explainPart(value)
 }
 
-// explainLarge finds errors of value, which has some, in copies that hold the
-// start of each array and a window that moves on.
-func (c *checker) explainLarge(value any) error {
-	c.budget.left = max(c.budget.left, budgetBase)
+// sampleDepths are the depths to which copies go: less deep where deeper ones
+// take too much work.
+var sampleDepths = [...]int{50, 8, 2}
+
+// explainPart finds errors of value, which has some, in copies of a part of
+// it.
+func (c *checker) explainPart(value any) error {
+	for _, depth := range sampleDepths {
+		found, err := c.explainTo(value, depth)
+		if found != nil {
+			return found
+		}
+		if err == nil {
+			break
+		}
+	}
+	return vagueError(value)
+}
+
+// explainTo finds errors in copies to a depth that hold the start of each
+// array and a window that moves on. The error is errWork or nil.
+func (c *checker) explainTo(value any, depth int) (*ValidationError, error) {
+	c.budget.left = gatheringWork / (1 + depth/gatheringDepth)
 	for from, longest := sampleHead, sampleHead+1; from < longest; from += sampleWindow {
-		s := sampler{left: sampleValues, from: from, cut: map[string]bool{}}
+		s := sampler{left: sampleValues, depth: depth, from: from, cut: map[string]bool{}}
 		part := s.copy(value, nil)
 		longest = s.longest
 		err := c.check(c.schema, part)
 		if errors.Is(err, errWork) {
-			break
+			return nil, err
 		}
-		found, _ := validationError(err, part).(*ValidationError)
+		found := validationError(err, part)
 		if found == nil {
 			continue
 		}
 		found.Leaves = slices.DeleteFunc(found.Leaves, func(l Leaf) bool { return s.cut[l.Path] })
 		if len(found.Leaves) > 0 {
 			s.restore(found, value)
-			return found
+			return found, nil
 		}
 	}
-	return &ValidationError{Leaves: []Leaf{{
-		Want: "a value that satisfies the schema in all its parts",
-		Got:  "a large one that does not",
-	}}}
+	return nil, nil
 }
 
 // sampler copies a value without most of its long arrays and objects and
 // without what is nested deep.
 type sampler struct {
 	left    int
+	depth   int
 	from    int             // where the window of each array begins
 	longest int             // how long the longest array is
 	cut     map[string]bool // pointers, in the copy, to what lacks something
@@ -80,7 +102,7 @@ func (s *sampler) copy(value any, path []string) any {
 
 // room returns how many of n members can be copied.
 func (s *sampler) room(n int, path []string) int {
-	if len(path) >= sampleDepth {
+	if len(path) >= s.depth {
 		return 0
 	}
 	return min(n, sampleHead+sampleWindow, max(s.left, 0))

@@ -41,7 +41,7 @@ func oneLine(schema []byte) string {
 // answer, which knows the task: what is wrong, what to do, and the schema.
 func Correction(err error, schema []byte) string {
 	return "Your last message cannot be used, because " + complaint(err) + "\n\n" +
-		"Send the complete answer again with this mended. Keep what was right, and do not redo the work. " +
+		"Send the complete answer again with this fixed. Keep what was right, and do not redo the work. " +
 		"Send only the JSON value: no apology, no explanation, no Markdown fence.\n\n" +
 		demand(schema)
 }
@@ -70,7 +70,7 @@ func Retry(task, bad string, err error, schema []byte) string {
 	if bad = strings.TrimSpace(bad); bad != "" {
 		b.WriteString("The answer was, between the two lines of equals signs:\n" + ruler + excerpt(bad) + "\n" + ruler + "\n")
 	}
-	b.WriteString("Give the complete answer again, with that mended and with whatever was right in it kept. " +
+	b.WriteString("Give the complete answer again, with that fixed and with whatever was right in it kept. " +
 		"Check it against the schema before you send it. Send only the JSON value.")
 	return b.String()
 }

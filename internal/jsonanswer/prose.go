@@ -29,7 +29,7 @@ type prose struct {
 func findProse(text string) (found []span, broken fault) {
 	p := prose{scanner: scanner{text: text}}
 	for i := 0; i < len(text); {
-		if isOpener(text[i]) {
+		if isOpener(text[i]) && p.plausible(i) {
 			i = p.try(i)
 		} else {
 			i++
@@ -39,6 +39,19 @@ func findProse(text string) (found []span, broken fault) {
 }
 
 func isOpener(c byte) bool { return c == '{' || c == '[' }
+
+// plausible tells whether what follows the bracket at i may stand there in a
+// value or in code that is meant as one. Most brackets of prose fail this.
+func (p *prose) plausible(i int) bool {
+	next := skipSpace(p.text, i+1)
+	if next == len(p.text) {
+		return true
+	}
+	if p.text[i] == '{' {
+		return p.text[next] == '"' || p.text[next] == '}' || p.text[next] == '\'' || isLetter(p.text[next])
+	}
+	return strings.IndexByte(`{["]-0123456789tfnNI`, p.text[next]) >= 0
+}
 
 // try reads the value that may begin at i, and returns where to go on.
 func (p *prose) try(i int) int {

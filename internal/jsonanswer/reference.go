@@ -137,7 +137,7 @@ func (d *document) join(ref reference, res *resource, name, at string) error {
 	if !known {
 		around, word := d.around(real)
 		if holdsData(word) {
-			return nil
+			return ref.fault("names a value, which is no schema")
 		}
 		if d.strange++; d.strange > maxStrange {
 			return ref.fault(`is one of more than 200 that refer to places outside "$defs" and "definitions"`)

@@ -82,44 +82,47 @@ func (s *Schema) Validate(value []byte) error {
 	return s.check(decoded, d, &left)
 }
 
-// Bounds up to which an answer is checked at once with full account of its
-// errors, which takes memory for each error and each level above it.
-const (
-	smallValues = 50_000
-	smallDepth  = 200
-)
-
 // check checks a decoded value with the work that is left, and takes from it.
 func (s *Schema) check(value any, d *decoder, left *int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.checker.budget.left = *left
-	defer func() { *left = s.checker.budget.left }()
-	if d.values <= smallValues && d.deep <= smallDepth {
-		return validationError(s.checker.check(s.checker.schema, value), value)
+	valid, err := s.checker.satisfied(value)
+	*left = s.checker.budget.left
+	switch {
+	case err != nil:
+		return workError()
+	case valid:
+		return nil
 	}
-	return s.checker.checkLarge(value)
+	return s.checker.explain(value, d)
 }
 
-// validationError turns the library's error about value into ours.
-func validationError(err error, value any) error {
+// validationError turns the library's error about value into ours. It is nil
+// if err is not the library's.
+func validationError(err error, value any) *ValidationError {
 	var bad *jsonschema.ValidationError
-	if err == nil || !errors.As(err, &bad) {
-		return workError(err)
+	if !errors.As(err, &bad) {
+		return nil
 	}
 	leaves := explain(bad, value)
 	if len(leaves) == 0 {
-		leaves = []Leaf{{Want: "a value that satisfies the schema", Got: describe(value)}}
+		return vagueError(value)
 	}
 	n := min(len(leaves), maxLeaves)
 	return &ValidationError{Leaves: leaves[:n:n], More: len(leaves) - n}
 }
 
+// vagueError is for a value of which is only known that it is wrong.
+func vagueError(value any) *ValidationError {
+	return &ValidationError{Leaves: []Leaf{{
+		Want: "a value that satisfies the schema in all its parts",
+		Got:  describe(value),
+	}}}
+}
+
 // workError tells the model that its answer is too expensive to check.
-func workError(err error) error {
-	if err == nil {
-		return nil
-	}
+func workError() error {
 	return &ValidationError{Leaves: []Leaf{{
 		Want: "an answer that can be checked with reasonable effort: smaller, or less deeply nested",
 	}}}
