@@ -45,7 +45,7 @@ func findCalls(text, hidden string, offered func(string) bool) callsIn {
 	}
 	for _, f := range flaws {
 		if brokenEnvelope.MatchString(hidden[f.start:]) && startsLine(hidden, f.start) {
-			in.broken = f.err
+			in.broken = f.reason(hidden)
 		}
 	}
 	in.beside = strings.TrimSpace(in.beside + without(text, cuts))
@@ -171,20 +171,28 @@ func without(text string, cuts []span) string {
 	var b strings.Builder
 	from := 0
 	for _, c := range cuts {
-		before := openings.ReplaceAllString(text[from:c.start], "")
-		b.WriteString(strings.TrimRight(before, " \t\r\n") + "\n")
-		from = c.end
-		if len(text) > from {
-			from += len(closings.FindString(text[from:]))
+		before := text[from:c.start]
+		if tag := openTag.FindStringIndex(before); tag != nil {
+			before = before[:tag[0]]
 		}
+		after := closeTag.FindString(text[c.end:])
+		if fence := openFence.FindStringIndex(before); fence != nil && len(fences.FindAllString(before, -1))%2 == 1 {
+			before = before[:fence[0]]
+			after += closeFence.FindString(text[c.end+len(after):])
+		}
+		b.WriteString(strings.TrimRight(before, " \t\r\n") + "\n")
+		from = c.end + len(after)
 	}
 	return b.String() + strings.TrimSpace(text[from:])
 }
 
 // What models put around calls.
 var (
-	openings = regexp.MustCompile("(?:^|\\n)[ \\t]*(?:`{3,}|~{3,})[a-zA-Z_]*[ \\t]*\\r?\\n?[ \\t]*$|<(?:tool_calls?|function_calls?|tools?)>\\s*$")
-	closings = regexp.MustCompile("^\\s*(?:`{3,}|~{3,}|</(?:tool_calls?|function_calls?|tools?)>)")
+	fences     = regexp.MustCompile("(?m)^[ \\t]*(?:`{3,}|~{3,})")
+	openFence  = regexp.MustCompile("(?m)^[ \\t]*(?:`{3,}|~{3,})[a-zA-Z_]*[ \\t]*\\r?\\n?[ \\t]*\\z")
+	closeFence = regexp.MustCompile("^\\s*(?:`{3,}|~{3,})")
+	openTag    = regexp.MustCompile(`<(?:tool_calls?|function_calls?|tools?)>\s*\z`)
+	closeTag   = regexp.MustCompile(`^\s*</(?:tool_calls?|function_calls?|tools?)>`)
 )
 
 // argumentsText returns the JSON text of a call's arguments, which models also

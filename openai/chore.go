@@ -54,7 +54,7 @@ var (
 	tagged     = regexp.MustCompile(`(?is)<([a-z][a-z0-9_-]*)>(.*?)</([a-z][a-z0-9_-]*)>`)
 	historyTag = regexp.MustCompile(`(?i)(history|conversation|messages?|chat|transcript|dialog(ue)?)`)
 	// speakers matches a line of a quoted conversation.
-	speakers = regexp.MustCompile(`(?im)^\s*[*_"{\[]*(role"?\s*:\s*"?)?(user|human|assistant|ai|bot|system|model)\b[*_"]*\s*[:\]]`)
+	speakers = regexp.MustCompile(`(?im)^\s*[*_"{\[]*(?:role"?\s*:\s*"?(?:user|human|assistant|ai)\b|(?:user|human|assistant|ai|bot|system|model)\b[*_"]*\s*[:\]])`)
 	// blocks matches the ways to delimit a block, and a heading after which
 	// all is quoted.
 	blocks = []*regexp.Regexp{

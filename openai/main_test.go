@@ -242,12 +242,14 @@ type streamed struct {
 	done      bool
 	native    []frame
 	chunks    int
+
+	pieces strings.Builder
 }
 
 // assemble puts a stream together as a strict client would.
-func assemble(t testing.TB, body []byte) streamed {
+func assemble(t testing.TB, body []byte) *streamed {
 	t.Helper()
-	var s streamed
+	s := &streamed{}
 	for _, f := range frames(t, body) {
 		if s.done || s.failure != nil {
 			t.Fatalf("an event after the end: %q", f.data)
@@ -264,6 +266,7 @@ func assemble(t testing.TB, body []byte) streamed {
 			s.add(t, f.data)
 		}
 	}
+	s.text = s.pieces.String()
 	return s
 }
 
@@ -287,7 +290,7 @@ func (s *streamed) add(t testing.TB, data string) {
 	}
 	s.chunks++
 	if d.Content != nil {
-		s.text += *d.Content
+		s.pieces.WriteString(*d.Content)
 	}
 	s.reasoning += d.Reasoning
 	s.calls = append(s.calls, d.Calls...)
@@ -300,7 +303,7 @@ func (s *streamed) add(t testing.TB, data string) {
 }
 
 // stream posts a chat that is to be streamed.
-func (s *server) stream(body m, header ...string) streamed {
+func (s *server) stream(body m, header ...string) *streamed {
 	s.t.Helper()
 	body["stream"] = true
 	a := s.chat(body, header...).want(200)

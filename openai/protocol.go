@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,8 @@ func (p *protocol) otherwise() string {
 	case p.tools.must:
 		return "Your answer must call at least one function. Do not answer in any other way."
 	case p.final != nil:
-		return "When no function needs to be called, give your final answer. " + jsonanswer.Prompt(p.schema)
+		return "When no function needs to be called, your answer must be one JSON value and nothing else, " +
+			"without a Markdown fence, that satisfies this JSON Schema:\n\n" + string(compacted(p.schema))
 	}
 	return "When no function needs to be called, answer in plain text, without any such object."
 }
@@ -204,4 +206,13 @@ func (p *protocol) record() json.RawMessage {
 		made.Calls = append(made.Calls, wireCall{ID: c.ID, Name: c.Name, Arguments: rawArguments(c.Arguments)})
 	}
 	return encode(made)
+}
+
+// compacted is JSON without white space between its tokens.
+func compacted(data json.RawMessage) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return data
+	}
+	return b.Bytes()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -200,41 +201,45 @@ type span struct {
 // flaw is the beginning of a value that cannot be read.
 type flaw struct {
 	start int
+	at    int // where reading ended
 	err   error
 }
 
-// scan finds the outermost objects and arrays in a text, in order, and what
-// looked like one and is not. The work is bounded by a multiple of the text's
-// length: what is left after that is not looked at.
+// scan finds the outermost objects and arrays in a text, in order, and objects
+// that cannot be read. The work is bounded by a multiple of the text's length:
+// what is left after that is not looked at.
 func scan(text string) (found []span, flaws []flaw) {
-	budget := 16*len(text) + 1<<16
+	budget := 8*len(text) + 1<<16
 	for at := 0; at < len(text) && budget > 0; {
-		if c := text[at]; c != '{' && c != '[' {
-			at++
-			continue
+		next := strings.IndexAny(text[at:], "{[")
+		if next < 0 {
+			break
 		}
+		at += next
 		r := reader{text: text, at: at}
 		err := r.read()
 		budget -= r.at - at
 		if err == nil && !json.Valid(r.out) {
 			err = errEscape
 		}
-		if err != nil {
-			flaws = append(flaws, flaw{at, fmt.Errorf("%w (near %s)", err, near(text, r.at))})
-			at++
+		if err == nil {
+			found = append(found, span{at, r.at, r.out})
+			at = r.at
 			continue
 		}
-		found = append(found, span{at, r.at, r.out})
-		at = r.at
+		if text[at] == '{' {
+			flaws = append(flaws, flaw{at, r.at, err})
+		}
+		at++
 	}
 	return found, flaws
 }
 
-// near shows a few characters of the text before a place.
-func near(text string, at int) string {
-	from := max(0, at-20)
-	for from < at && !utf8.RuneStart(text[from]) {
+// reason tells what is wrong, and where.
+func (f flaw) reason(text string) error {
+	from := max(f.start, f.at-20)
+	for from < f.at && !utf8.RuneStart(text[from]) {
 		from++
 	}
-	return string(encode(text[from:at]))
+	return fmt.Errorf("%w (after %s)", f.err, encode(text[from:f.at]))
 }

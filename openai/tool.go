@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -293,15 +292,11 @@ func (t *toolset) keep(at string, names []string) error {
 func (t toolset) describe() string {
 	var b strings.Builder
 	for _, one := range t.tools {
-		var parameters bytes.Buffer
-		if json.Compact(&parameters, one.parameters) != nil {
-			continue // it was compiled, so it is JSON
-		}
 		fmt.Fprintf(&b, `{"name":%s`, encode(one.name))
 		if one.description != "" {
 			fmt.Fprintf(&b, `,"description":%s`, encode(one.description))
 		}
-		fmt.Fprintf(&b, `,"parameters":%s}`+"\n", parameters.Bytes())
+		fmt.Fprintf(&b, `,"parameters":%s}`+"\n", compacted(one.parameters))
 	}
 	return b.String()
 }
