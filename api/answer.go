@@ -33,7 +33,6 @@ type runAnswer struct {
 	ProviderError *providerError  `json:"providerError,omitempty" doc:"The model provider refused or failed. The agent may have exited with 0 all the same."`
 	Stdout        *string         `json:"stdout,omitempty" doc:"What the last attempt printed. With includeRaw." example:"README.md explains the project.\n"`
 	Stderr        *string         `json:"stderr,omitempty" doc:"With includeRaw, or when exitCode is not 0." example:""`
-	Background    []leftBehind    `json:"background,omitempty" nullable:"false" doc:"Processes that the agent left running on purpose."`
 }
 
 // providerError is how the API tells of an aicodebox.ProviderError.
@@ -168,9 +167,6 @@ func (a answer) tail(j *jsonWriter) {
 	}
 	if a.shape.Raw || r.ExitCode != 0 {
 		j.bytes("stderr", r.Stderr)
-	}
-	if len(r.Background) > 0 {
-		j.value("background", left(r.Background))
 	}
 }
 

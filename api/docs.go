@@ -80,7 +80,6 @@ func (p packed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(err) // it is part of the program
 	}
 	w.Header().Set("Content-Type", p.kind)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method == http.MethodGet {
 		_, _ = io.Copy(w, unpacked)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"image"
 	"image/png"
 	"net/http"
@@ -28,48 +29,49 @@ func TestDocsInBrowser(t *testing.T) {
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 	}))
 	t.Cleanup(proxy.Close)
-	for name, page := range map[string]string{"directly": s.url + "/docs", "behind a prefix": proxy.URL + "/some/box/docs/"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			visitDocs(t, page, s.token)
-		})
+	dir := os.Getenv("API_SCREENSHOTS")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	pages := []string{s.url + "/docs", proxy.URL + "/some/box/docs/"}
+	for i, seen := range visitDocs(t, s.token, dir, pages) {
+		if len(seen.Failed) > 0 || len(seen.Console) > 0 {
+			t.Errorf("%s: failed requests %q, console %q", pages[i], seen.Failed, seen.Console)
+		}
+		if seen.Operations < 12 || seen.Status != "200" || !strings.Contains(seen.Body, "busyWorkspaces") {
+			t.Errorf("%s: seen %+v", pages[i], seen)
+		}
+		if n := colours(t, filepath.Join(dir, fmt.Sprint(i)+".png")); n < 20 {
+			t.Errorf("%s: the screenshot has %d colours", pages[i], n)
+		}
 	}
 }
 
-func visitDocs(t *testing.T, page, token string) {
+// seen is what a visitor saw of the page.
+type seen struct {
+	Failed, Console []string
+	Operations      int
+	Status, Body    string
+}
+
+func visitDocs(t *testing.T, token, dir string, pages []string) []seen {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatalf("%v: run scripts/api-tools/install first", err)
 	}
-	dir := os.Getenv("API_SCREENSHOTS")
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	shot := filepath.Join(dir, strings.ReplaceAll(filepath.Base(t.Name()), " ", "-")+".png")
-	cmd := exec.CommandContext(t.Context(), "node", "testdata/docs.mjs", tool(t, "playwright-core", "index.js"), chromium, page, token, shot)
+	args := append([]string{"testdata/docs.mjs", tool(t, "playwright-core", "index.js"), chromium, token, dir}, pages...)
+	cmd := exec.CommandContext(t.Context(), "node", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var seen struct {
-		Failed, Console, Hosts []string
-		Operations             int
-		Status, Body           string
-	}
-	if err := json.Unmarshal(out, &seen); err != nil {
+	var visits []seen
+	if err := json.Unmarshal(out, &visits); err != nil || len(visits) != len(pages) {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if len(seen.Failed) > 0 || len(seen.Console) > 0 {
-		t.Errorf("failed requests %q, console %q", seen.Failed, seen.Console)
-	}
-	if seen.Operations < 12 || seen.Status != "200" || !strings.Contains(seen.Body, "busyWorkspaces") {
-		t.Errorf("seen %+v", seen)
-	}
-	if n := colours(t, shot); n < 20 {
-		t.Errorf("the screenshot has %d colours", n)
-	}
+	return visits
 }
 
 // colours counts the colours of a picture, up to a few hundred.

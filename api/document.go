@@ -257,7 +257,6 @@ func (d rendering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", d.kind)
 	h.Set("ETag", d.etag)
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", noTime, bytes.NewReader(d.body))
 }
 

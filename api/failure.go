@@ -22,7 +22,9 @@ func (s *surface) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	switch p.Status {
 	case http.StatusConflict:
-		w.Header().Set("Retry-After", "1")
+		if errors.Is(err, runner.ErrBusy) {
+			w.Header().Set("Retry-After", "1")
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "5")
 	case http.StatusInternalServerError:

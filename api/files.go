@@ -99,7 +99,6 @@ func serveFile(w http.ResponseWriter, r *http.Request, f *os.File, info fs.FileI
 	h := w.Header()
 	h.Set("ETag", etag(info))
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Type", contentType(info.Name(), f))
 	http.ServeContent(w, r, "", info.ModTime(), f)
@@ -120,6 +119,10 @@ func (s *surface) putFile(w http.ResponseWriter, r *http.Request) {
 	name := filePath(r)
 	if name == "" {
 		s.refuse(w, r, errors.Join(&badBody{status: http.StatusBadRequest, detail: "name the file to write: PUT /files/{path}"}, errUnread))
+		return
+	}
+	if r.Header.Get("Content-Range") != "" { // RFC 9110, section 14.5
+		s.refuse(w, r, errors.Join(&badBody{status: http.StatusBadRequest, detail: "a part of a file cannot be written; send the whole file without Content-Range"}, errUnread))
 		return
 	}
 	if r.ContentLength > s.upload {

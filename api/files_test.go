@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -239,7 +240,7 @@ func TestCase_F01_Race(t *testing.T) {
 			_ = os.Rename(kept, swap)
 		}
 	})
-	for range 300 {
+	for range 200 {
 		if a := s.get("/files/swap/secret.txt"); a.status == 200 && string(a.body) != "harmless" {
 			t.Errorf("read %q", a.body)
 			break
@@ -385,6 +386,7 @@ func TestFilesPut(t *testing.T) {
 	if a := s.get("/files/x/y/z.txt").want(200); string(a.body) != "through" {
 		t.Errorf("body %q", a.body)
 	}
+	s.put("x/part", "1", "Content-Range", "bytes 0-0/2").problem(400)
 	for path, status := range map[string]int{"x": 400, "x/": 400, "": 400, "empty/below": 400, "newdir/": 400} {
 		s.put(path, "1").problem(status)
 	}
@@ -397,7 +399,7 @@ func TestFilesPut(t *testing.T) {
 func TestFilesPutIsAtomic(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	const size = 4 << 20
+	const size = 1 << 20
 	contents := map[[32]byte]bool{}
 	var bodies []string
 	for c := range 3 {
@@ -409,7 +411,7 @@ func TestFilesPutIsAtomic(t *testing.T) {
 	var writers sync.WaitGroup
 	for _, body := range bodies {
 		writers.Go(func() {
-			for range 5 {
+			for range 3 {
 				a, err := s.try(context.Background(), http.MethodPut, "/files/file", strings.NewReader(body))
 				if err != nil || a.status != 200 {
 					t.Errorf("%d %s %v", a.status, a.body, err)
@@ -417,7 +419,7 @@ func TestFilesPutIsAtomic(t *testing.T) {
 			}
 		})
 	}
-	for range 15 {
+	for range 30 {
 		if a := s.get("/files/file").want(200); !contents[sha256.Sum256(a.body)] {
 			t.Errorf("read a mixture of %d bytes", len(a.body))
 		}
@@ -489,5 +491,52 @@ func TestFilesStalledUpload(t *testing.T) {
 	a.problem(408)
 	if s.temporary() != 0 {
 		t.Error("a part of the upload is left")
+	}
+}
+
+// What a transfer needs of memory does not depend on its size. The test does
+// not run beside others, whose memory it would count.
+func TestFilesMemory(t *testing.T) {
+	s := start(t, nil)
+	const size = 64 << 20
+	before := inUse()
+	var most int64
+	s.do(http.MethodPut, "/files/big", sampled{io.LimitReader(zeros{}, size), &most}).want(201)
+	res, err := http.DefaultClient.Do(s.request(t.Context(), http.MethodGet, "/files/big", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if n, err := io.Copy(io.Discard, sampled{res.Body, &most}); n != size || err != nil {
+		t.Fatal(n, err)
+	}
+	if grew := most - before; grew > 16<<20 {
+		t.Errorf("the process grew by %d MiB", grew>>20)
+	}
+}
+
+// sampled notes how much memory is in use while it is read.
+type sampled struct {
+	io.Reader
+	most *int64
+}
+
+func (s sampled) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	var m runtime.MemStats
+	if n%7 == 0 {
+		runtime.ReadMemStats(&m)
+		*s.most = max(*s.most, int64(m.HeapInuse+m.StackInuse))
+	}
+	return n, err
+}
+
+// A thousand idle event streams need little.
+func TestIdleStreams(t *testing.T) {
+	s := start(t, nil)
+	grew, end := idleStreams(t, s, 200)
+	end()
+	if each := grew / 200; each > 60<<10*3 { // three times as much under the race detector
+		t.Errorf("an idle stream needs %d KiB", each>>10)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -38,12 +39,30 @@ type server struct {
 // start serves the run API of a box with the settings env until the test ends.
 func start(t testing.TB, env boxtest.Env, change ...func(*surface)) *server {
 	t.Helper()
+	return startAdapter(t, boxtest.Adapter{}, env, change...)
+}
+
+// startAdapter is start for another adapter than the fake agent's.
+func startAdapter(t testing.TB, a aicodebox.Adapter, env boxtest.Env, change ...func(*surface)) *server {
+	t.Helper()
 	all := boxtest.Env{"AICODEBOX_API_MODE_HOST": "127.0.0.1", "AICODEBOX_API_MODE_PORT": "0"}
 	for name, value := range env {
 		all[name] = value
 	}
 	s := &surface{}
-	box := boxtest.New(t, all, aicodebox.Seat(s))
+	log := boxtest.Log(t)
+	if _, ok := t.(*testing.B); ok { // it would cost time
+		log = slog.New(slog.DiscardHandler)
+	}
+	box, err := aicodebox.New(a, all.Lookup(t), aicodebox.Logger(log), aicodebox.Seat(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err := s.Init(box); err != nil {
 		t.Fatal(err)
 	}

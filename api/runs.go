@@ -89,7 +89,7 @@ type runStatus struct {
 	Surface    string       `json:"surface" doc:"The surface that asked." example:"api"`
 	Workspace  string       `json:"workspace" doc:"Absolute path of the directory it runs in." example:"/workspace/project-a"`
 	Status     string       `json:"status" enum:"waiting,running,completed,failed,cancelled" doc:"Where it stands." example:"running"`
-	AgeSeconds float64      `json:"ageSeconds" doc:"Seconds since it was asked for." example:"12.5"`
+	Age        float64      `json:"age" doc:"Seconds since it was asked for." example:"12.5"`
 	Created    time.Time    `json:"created" doc:"When it was asked for."`
 	Background []leftBehind `json:"background,omitempty" nullable:"false" doc:"Processes it left running on purpose; DELETE /run/{id} ends them."`
 }
@@ -118,7 +118,7 @@ func statusOf(info runner.Info) runStatus {
 	age := time.Since(info.Created).Round(time.Millisecond).Seconds()
 	return runStatus{
 		RunID: info.ID, Surface: info.Surface, Workspace: info.Workspace, Status: string(info.Status),
-		AgeSeconds: age, Created: info.Created.UTC(), Background: left(info.Background),
+		Age: age, Created: info.Created.UTC(), Background: left(info.Background),
 	}
 }
 

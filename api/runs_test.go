@@ -204,7 +204,7 @@ func TestStatus(t *testing.T) {
 		t.Error(diff)
 	}
 	run := o["runs"].([]any)[0].(object)
-	if run["runId"] != id || run["surface"] != "api" || run["workspace"] != ws || run["status"] != "running" || run["ageSeconds"] == nil {
+	if run["runId"] != id || run["surface"] != "api" || run["workspace"] != ws || run["status"] != "running" || run["age"] == nil {
 		t.Errorf("run %v", run)
 	}
 	s.do(http.MethodDelete, "/run/"+id, nil).want(200)

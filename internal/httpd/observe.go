@@ -19,12 +19,14 @@ type Fail func(w http.ResponseWriter, r *http.Request, status int, detail string
 // never holds a query, a header or a body.
 //
 // The id is the client's X-Request-Id where that is 1 to 64 letters, digits,
-// dots, dashes and underscores, else a new one; it is sent back.
+// dots, dashes and underscores, else a new one; it is sent back. Browsers are
+// told not to guess what an answer is.
 func Observe(log *slog.Logger, fail Fail) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			id := requestID(r)
 			w.Header().Set("X-Request-Id", id)
+			w.Header().Set("X-Content-Type-Options", "nosniff")
 			r = r.WithContext(context.WithValue(r.Context(), idKey{}, id))
 			o := observation{log: log, fail: fail, id: id, began: time.Now()}
 			o.serve(next, &response{ResponseWriter: w}, r)

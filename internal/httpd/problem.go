@@ -33,7 +33,6 @@ func (p Problem) Write(w http.ResponseWriter, r *http.Request) {
 	body = append(body, '\n')
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body)

@@ -18,8 +18,8 @@ type Seat struct {
 	// (401, 500). Nil means problem+json.
 	Fail Fail
 	// Document is a part of an OpenAPI 3.1 document, as JSON: its tags, paths
-	// and components are merged into the server's own. Operations without a
-	// security member need the server's token, unless OwnAuth is set.
+	// and components are merged into the server's own. An operation without a
+	// security member is documented as needing the server's token.
 	Document json.RawMessage
 }
 

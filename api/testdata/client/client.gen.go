@@ -392,9 +392,6 @@ type RunAnswer struct {
 	// Attempts Each process of the run. With a jsonSchema.
 	Attempts *[]Attempt `json:"attempts,omitempty"`
 
-	// Background Processes that the agent left running on purpose.
-	Background *[]BackgroundProcess `json:"background,omitempty"`
-
 	// Error Why the run failed: timeout, interrupted by restart, or a sentence.
 	//
 	// Examples: timeout
@@ -604,10 +601,10 @@ type RunRequestOutputFormat string
 
 // RunStatus defines model for RunStatus.
 type RunStatus struct {
-	// AgeSeconds Seconds since it was asked for.
+	// Age Seconds since it was asked for.
 	//
 	// Examples: 12.5
-	AgeSeconds float64 `json:"ageSeconds"`
+	Age float64 `json:"age"`
 
 	// Background Processes it left running on purpose; DELETE /run/{id} ends them.
 	Background *[]BackgroundProcess `json:"background,omitempty"`
