@@ -37,7 +37,7 @@ type desk struct {
 	rooms map[place]*room
 }
 
-func newDesk(ctx context.Context, s *surface, in *inbox) (*desk, error) {
+func newDesk(s *surface, in *inbox) (*desk, error) {
 	out, err := s.outbox()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func newDesk(ctx context.Context, s *surface, in *inbox) (*desk, error) {
 	d := &desk{
 		surface: s, box: s.box, log: out.log, out: out, in: in, pace: s.pace,
 		overrides: openOverrides(s.overrides, s.box.Log()), strangers: newStrangers(s.pace.stranger),
-		taking: ctx, work: s.box.Work(), rooms: map[place]*room{},
+		work: s.box.Work(), rooms: map[place]*room{},
 	}
 	d.config.Store(s.config)
 	d.name.Store(new(string))
@@ -54,10 +54,14 @@ func newDesk(ctx context.Context, s *surface, in *inbox) (*desk, error) {
 
 // serve polls until d.taking ends, and returns when all that was begun is done.
 func (d *desk) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.taking = ctx
 	d.resume()
 	d.spawn("introduce", d.introduce)
 	d.spawn("reload", d.watch)
 	err := d.poll(ctx)
+	cancel()
 	d.wg.Wait()
 	return err
 }

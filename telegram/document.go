@@ -39,7 +39,7 @@ func (o *outbox) deliver(ctx context.Context, d delivery) ([]int, error) {
 		id, err := o.place(ctx, d, i, part)
 		if err != nil {
 			if refusal := (*apiError)(nil); errors.As(err, &refusal) && !refusal.ended && refusal.code != 403 {
-				_, _ = o.say(ctx, d.place, lost, envelopeOf{})
+				o.tellLost(ctx, d.place)
 			}
 			return ids, err
 		}
@@ -49,6 +49,15 @@ func (o *outbox) deliver(ctx context.Context, d delivery) ([]int, error) {
 		}
 	}
 	return ids, nil
+}
+
+// tellLost tells the chat that an answer is not whole.
+func (o *outbox) tellLost(ctx context.Context, p place) {
+	ctx, cancel := context.WithTimeout(ctx, sayTime)
+	defer cancel()
+	if _, err := o.say(ctx, p, lost, envelopeOf{}); err != nil {
+		o.log.Warn("the chat could not be told that an answer is not whole", "error", err)
+	}
 }
 
 // place sends part i. The first takes the place of a message, if there is one.

@@ -75,7 +75,7 @@ func (j *job) notes() note {
 
 // hint tells the agent where its answer goes.
 const hint = "You answer in a Telegram chat. Keep answers short; Markdown is shown. " +
-	"To send a file of your working directory to the chat, write [SEND_FILE: relative/path] on a line of its own, outside code."
+	"To send a file of your working directory to the chat, write [SEND_FILE: <relative path>] on a line of its own, outside code."
 
 // request is what the runner is asked.
 func (j *job) request() aicodebox.Request {

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os"
@@ -159,12 +160,27 @@ func (b *bench) over() {
 // await waits for a file that an agent makes.
 func (b *bench) await(name string) {
 	b.t.Helper()
-	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(b.workspace(name)); err == nil {
-			return
-		}
+	b.until("the file "+name, func() bool {
+		_, err := os.Stat(b.workspace(name))
+		return err == nil
+	})
+}
+
+// stored waits for the bot to store text in its inbox.
+func (b *bench) stored(text string) {
+	b.t.Helper()
+	b.until(text+" in the inbox", func() bool {
+		data, err := os.ReadFile(b.bot.statePath("inbox", ".jsonl"))
+		return err == nil && strings.Contains(string(data), text)
+	})
+}
+
+// until waits for a condition that nothing tells of.
+func (b *bench) until(what string, ok func() bool) {
+	b.t.Helper()
+	for limit := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
-			b.t.Fatalf("the agent did not make %s", name)
+			b.t.Fatalf("%s did not come", what)
 		}
 	}
 }
@@ -182,6 +198,39 @@ func (b *bench) shown(text string) fakebotapi.Call {
 	return b.api.Wait("answer with "+text, func(c fakebotapi.Call) bool {
 		return strings.Contains(c.Params["text"], text) && c.Status == http.StatusOK
 	})
+}
+
+// read returns what a reader sees of a message.
+func (b *bench) read(c fakebotapi.Call) string {
+	b.t.Helper()
+	if c.Params["parse_mode"] == "" {
+		return c.Params["text"]
+	}
+	text, _, err := fakebotapi.ParseHTML(c.Params["text"])
+	if err != nil {
+		b.t.Error(err)
+	}
+	return text
+}
+
+// echoPrompt makes the agent show what it got, as code, which is sent as it is.
+const echoPrompt = "SAY:```\nECHO"
+
+// echo waits for the answer to echoPrompt.
+func (b *bench) echo() echoed {
+	b.t.Helper()
+	var e echoed
+	if err := json.Unmarshal([]byte(b.read(b.shown("argv"))), &e); err != nil {
+		b.t.Fatal(err)
+	}
+	return e
+}
+
+// echoed is what the fake agent says it got.
+type echoed struct {
+	Argv  []string
+	Cwd   string
+	Stdin string
 }
 
 // texts are the messages that ann sees of the bot.

@@ -218,8 +218,9 @@ func (o *outbox) part(ctx context.Context, p place, part markup.Part, e envelope
 	}
 	err := plainly(params, part, func() error {
 		return o.send(ctx, p.chat, "sendMessage", callTime, func(ctx context.Context, chat int64) error {
-			params.ChatID = chat
-			m, err := o.client.SendMessage(ctx, params)
+			try := *params // the library may still read those of the try before
+			try.ChatID = chat
+			m, err := o.client.SendMessage(ctx, &try)
 			if err == nil {
 				id = m.ID
 			}
@@ -252,8 +253,9 @@ func (o *outbox) edit(ctx context.Context, p place, id int, part markup.Part, ke
 	}
 	edit := func() error {
 		return o.send(ctx, p.chat, "editMessageText", callTime, func(ctx context.Context, chat int64) error {
-			params.ChatID = chat
-			_, err := o.client.EditMessageText(ctx, params)
+			try := *params
+			try.ChatID = chat
+			_, err := o.client.EditMessageText(ctx, &try)
 			return err
 		})
 	}

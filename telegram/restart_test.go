@@ -15,6 +15,7 @@ func TestRunCutByRestart(t *testing.T) {
 	b.await("on")
 	b.api.Text(ann, "SAY:queued")
 	b.answer("1 before this one")
+	b.stored(`"turns":true`)
 	b.kill()
 	if err := os.Remove(b.workspace("on")); err != nil {
 		t.Fatal(err)
@@ -49,6 +50,7 @@ func TestDrainAnswers(t *testing.T) {
 	b.await("on")
 	b.api.Text(ann, "SAY:next")
 	b.answer("1 before this one")
+	b.stored(`"turns":true`)
 	b.stop()
 	b.put("go", "")
 	b.over()

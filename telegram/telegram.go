@@ -152,7 +152,7 @@ func (s *surface) Serve(ctx context.Context) error {
 		return err
 	}
 	defer in.close()
-	d, err := newDesk(ctx, s, in)
+	d, err := newDesk(s, in)
 	if err != nil {
 		return err
 	}

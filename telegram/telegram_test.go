@@ -29,15 +29,8 @@ func TestRequestFollowsSettings(t *testing.T) {
 	t.Parallel()
 	b := start(t, "default: {model: slow, system_prompt: sys, append_system_prompt: more}\n"+
 		"chats:\n  7: {workspace: team/a, thinking: high, continue: false}\n", nil)
-	b.api.Text(ann, "ECHO")
-	var echo struct {
-		Argv []string
-		Cwd  string
-	}
-	text := strings.ReplaceAll(b.answer("argv").Params["text"], "&quot;", `"`)
-	if err := json.Unmarshal([]byte(text), &echo); err != nil {
-		t.Fatal(err)
-	}
+	b.api.Text(ann, echoPrompt)
+	echo := b.echo()
 	got := strings.Join(echo.Argv, " ")
 	for _, want := range []string{"--model slow", "--thinking high", "--system sys", "--append-system more", "--no-continue"} {
 		if !strings.Contains(got, want) {

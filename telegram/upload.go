@@ -184,7 +184,7 @@ func safeName(name string) string {
 		}
 		return r
 	}, name)
-	name = strings.Trim(name, " ")
+	name = strings.TrimRight(strings.Trim(name, " "), " .")
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "-") {
 		name = "_" + name[1:]
 	}

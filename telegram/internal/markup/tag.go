@@ -32,7 +32,7 @@ func readTag(s string) (path string, size int) {
 		}
 		if depth == 0 {
 			path = strings.Trim(strings.TrimSpace(rest[:i]), "`\"'")
-			if path == "" {
+			if path == "" || strings.ContainsAny(path, "<>") { // the second is talk about tags
 				return "", 0
 			}
 			return path, len(tagStart) + i + 1
