@@ -79,9 +79,9 @@ func objectWant(k jsonschema.ErrorKind) (want, got string, ok bool) {
 	case *kind.Dependency:
 		return needed(k.Missing, k.Prop), "", true
 	case *kind.MinProperties:
-		return "at least " + properties2(k.Want), strconv.Itoa(k.Got), true
+		return "at least " + propertyCount(k.Want), strconv.Itoa(k.Got), true
 	case *kind.MaxProperties:
-		return "at most " + properties2(k.Want), strconv.Itoa(k.Got), true
+		return "at most " + propertyCount(k.Want), strconv.Itoa(k.Got), true
 	}
 	return "", "", false
 }
@@ -90,7 +90,7 @@ func needed(missing []string, because string) string {
 	return properties(missing) + ", needed where " + quote(because) + " is"
 }
 
-func properties2(n int) string {
+func propertyCount(n int) string {
 	if n == 1 {
 		return "1 property"
 	}

@@ -90,11 +90,13 @@ func (x *explainer) leaf(err *jsonschema.ValidationError) Leaf {
 
 // at returns the value at a path.
 func (x *explainer) at(path []string) (any, bool) {
-	value, ok := x.value, true
+	value := x.value
 	for _, token := range path {
-		if value, ok = member(value, escapeToken(token)); !ok {
+		next, ok := member(value, escapeToken(token))
+		if !ok {
 			return nil, false
 		}
+		value = next
 	}
 	return value, true
 }

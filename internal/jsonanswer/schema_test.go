@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestCompileRefuses has schemas that are for their authors to mend, and what
@@ -112,34 +114,70 @@ func TestCompileAccepts(t *testing.T) {
 		invalid      []string
 	}{
 		{"true", `true`, []string{`1`, `{}`}, nil},
-		{"a list of itself", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`,
-			[]string{`{"v":1,"next":{"v":2}}`}, []string{`{"v":1,"next":{}}`}},
+		{
+			"a list of itself", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`,
+			[]string{`{"v":1,"next":{"v":2}}`},
+			[]string{`{"v":1,"next":{}}`},
+		},
 		{"large sizes", `{"maxLength":1e30,"maxItems":99999999999999999999}`, []string{`"x"`, `[1]`}, nil},
 		{"type list", `{"type":["string","null"]}`, []string{`"x"`, `null`}, []string{`1`}},
-		{"$schema with fragment", `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`,
-			[]string{`["x",1]`}, []string{`[1]`}},
-		{"draft-07 over https", `{"$schema":"https://json-schema.org/draft-07/schema","dependencies":{"a":["b"]}}`,
-			[]string{`{"a":1,"b":1}`}, []string{`{"a":1}`}},
-		{"draft-07 ignores siblings of $ref", `{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","type":"string","definitions":{"a":{"type":"integer"}}}`,
-			[]string{`1`}, []string{`"x"`}},
-		{"siblings of $ref count elsewhere", `{"$ref":"#/definitions/a","minimum":5,"definitions":{"a":{"type":"integer"}}}`,
-			[]string{`5`}, []string{`1`, `"x"`}},
-		{"draft-07 anchors", `{"items":{"$ref":"#n"},"definitions":{"x":{"$id":"#n","type":"integer"}}}`,
-			[]string{`[1]`}, []string{`["x"]`}},
-		{"references into moved items", `{"properties":{"a":{"items":[{"type":"integer"},true],"additionalItems":{"type":"null"}},"b":{"$ref":"#/properties/a/items/0"},"c":{"$ref":"#/properties/a/additionalItems"}}}`,
-			[]string{`{"a":[1,2,null],"b":1,"c":null}`}, []string{`{"b":"x"}`, `{"c":1}`, `{"a":[1,2,3]}`}},
-		{"definitions elsewhere", `{"$ref":"#/components/schemas/A","components":{"schemas":{"A":{"type":"integer","uniqueItems":false}}}}`,
-			[]string{`1`}, []string{`"x"`}},
-		{"an enum that looks like a schema", `{"enum":[{"type":"string","format":"x"}]}`,
-			[]string{`{"type":"string","format":"x"}`}, []string{`{"type":"string"}`}},
+		{
+			"$schema with fragment", `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`,
+			[]string{`["x",1]`},
+			[]string{`[1]`},
+		},
+		{
+			"draft-07 over https", `{"$schema":"https://json-schema.org/draft-07/schema","dependencies":{"a":["b"]}}`,
+			[]string{`{"a":1,"b":1}`},
+			[]string{`{"a":1}`},
+		},
+		{
+			"draft-07 ignores siblings of $ref", `{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","type":"string","definitions":{"a":{"type":"integer"}}}`,
+			[]string{`1`},
+			[]string{`"x"`},
+		},
+		{
+			"siblings of $ref count elsewhere", `{"$ref":"#/definitions/a","minimum":5,"definitions":{"a":{"type":"integer"}}}`,
+			[]string{`5`},
+			[]string{`1`, `"x"`},
+		},
+		{
+			"draft-07 anchors", `{"items":{"$ref":"#n"},"definitions":{"x":{"$id":"#n","type":"integer"}}}`,
+			[]string{`[1]`},
+			[]string{`["x"]`},
+		},
+		{
+			"references into moved items", `{"properties":{"a":{"items":[{"type":"integer"},true],"additionalItems":{"type":"null"}},"b":{"$ref":"#/properties/a/items/0"},"c":{"$ref":"#/properties/a/additionalItems"}}}`,
+			[]string{`{"a":[1,2,null],"b":1,"c":null}`},
+			[]string{`{"b":"x"}`, `{"c":1}`, `{"a":[1,2,3]}`},
+		},
+		{
+			"definitions elsewhere", `{"$ref":"#/components/schemas/A","components":{"schemas":{"A":{"type":"integer","uniqueItems":false}}}}`,
+			[]string{`1`},
+			[]string{`"x"`},
+		},
+		{
+			"an enum that looks like a schema", `{"enum":[{"type":"string","format":"x"}]}`,
+			[]string{`{"type":"string","format":"x"}`},
+			[]string{`{"type":"string"}`},
+		},
 		{"ECMA escapes in patterns", `{"pattern":"^[\\u00e0-\\u00ff\\cA]+\\/$"}`, []string{`"é/"`, `"\u0001/"`}, []string{`"e/"`}},
-		{"unique items", `{"uniqueItems":true,"allOf":[true]}`, []string{`[1,"1",[1],{"a":1},null,true]`},
-			[]string{`[{"a":1,"b":[]},{"b":[],"a":1.0}]`, `["x","x"]`, `[10,1e1]`, `[0,-0]`, `[0.0,0]`}},
-		{"unique items in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"uniqueItems":true}}`,
-			[]string{`[[1,2]]`}, []string{`[[1,1]]`}},
+		{
+			"unique items", `{"uniqueItems":true,"allOf":[true]}`,
+			[]string{`[1,"1",[1],{"a":1},null,true]`},
+			[]string{`[{"a":1,"b":[]},{"b":[],"a":1.0}]`, `["x","x"]`, `[10,1e1]`, `[0,-0]`, `[0.0,0]`},
+		},
+		{
+			"unique items in draft-07", `{"$schema":"http://json-schema.org/draft-07/schema#","items":{"uniqueItems":true}}`,
+			[]string{`[[1,2]]`},
+			[]string{`[[1,1]]`},
+		},
 		{"many circles", circles(12), []string{`{"p1":{"p2":{}}}`}, []string{`{"p1":{"p2":1}}`}},
-		{"dynamic references", `{"$id":"tree","$dynamicAnchor":"node","type":"object","properties":{"kids":{"items":{"$dynamicRef":"#node"}}}}`,
-			[]string{`{"kids":[{"kids":[]}]}`}, []string{`{"kids":[1]}`}},
+		{
+			"dynamic references", `{"$id":"tree","$dynamicAnchor":"node","type":"object","properties":{"kids":{"items":{"$dynamicRef":"#node"}}}}`,
+			[]string{`{"kids":[{"kids":[]}]}`},
+			[]string{`{"kids":[1]}`},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -252,8 +290,8 @@ func TestDeepAnswers(t *testing.T) {
 	if err := tree.Validate([]byte(wrong)); !errors.As(err, &invalid) {
 		t.Errorf("a wrong value 5000 levels down: got %v", err)
 	}
-	if _, err := Read(strings.Repeat(`{"a":`, 1<<20), tree); err == nil {
-		t.Error("a million open objects are read")
+	if _, err := Read(strings.Repeat("[", maxOpen+1), tree); err == nil {
+		t.Error("a million open arrays are read")
 	}
 }
 
@@ -278,4 +316,71 @@ func TestSchemaConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestErrorPaths has names that do not fit in many places at a time.
+func TestErrorPaths(t *testing.T) {
+	t.Parallel()
+	s := mustCompile(t, `{"additionalProperties":{"additionalProperties":{"propertyNames":{"maxLength":1}}}}`)
+	var invalid *ValidationError
+	err := s.Validate([]byte(`{"a":{"b":{"bad1":1},"c":{"d":1,"bad2":1}},"e":{"f":{},"g":{"bad3":1}},"h":{"i":{"j":1}}}`))
+	if !errors.As(err, &invalid) {
+		t.Fatalf("got %v, want a ValidationError", err)
+	}
+	var got []string
+	for _, leaf := range invalid.Leaves {
+		got = append(got, leaf.Path+" "+leaf.Got)
+	}
+	want := []string{`/a/b the name "bad1"`, `/a/c the name "bad2"`, `/e/g the name "bad3"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+// TestExpectations has a violation of every keyword and what is said of it.
+func TestExpectations(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ schema, value, says string }{
+		{`{"const":{"a":1}}`, `{"a":2}`, `expected the value {"a":1}, got an object with the property "a"`},
+		{`{"enum":["` + strings.Repeat("long", 30) + `",` + numbered(`"value %d"`, 100) + `]}`, `"x"`, " more, got"},
+		{`{"properties":{"a":false}}`, `{"a":1}`, "at /a: expected nothing here"},
+		{`{"not":{"type":"null"}}`, `null`, `the schema under "not" refuses, got null`},
+		{`{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, "exactly one"},
+		{`{"minProperties":2}`, `{"a":1}`, "at least 2 properties, got 1"},
+		{`{"maxProperties":1}`, `{"a":1,"b":2}`, "at most 1 property, got 2"},
+		{`{"dependentRequired":{"a":["b","c"]}}`, `{"a":1}`, `the properties "b", "c", needed where "a" is`},
+		{`{"dependencies":{"a":["b"]}}`, `{"a":1}`, `the property "b", needed where "a" is`},
+		{`{"minItems":2}`, `[1]`, "at least 2 items, got 1"},
+		{`{"maxItems":1}`, `[1,2]`, "at most 1 item, got 2"},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[true],"additionalItems":false}`, `[1,2]`, "no further items, got 1 item too many"},
+		{`{"contains":{"type":"null"}}`, `[1]`, `an item that fits the schema under "contains", got none`},
+		{`{"contains":{"type":"null"},"minContains":2}`, `[null]`, "at least 2 items"},
+		{`{"contains":{"type":"null"},"maxContains":1}`, `[null,null]`, "at most 1 item"},
+		{`{"minLength":3}`, `"é"`, "at least 3 characters, got 1"},
+		{`{"maxLength":1}`, `"ab"`, "at most 1 character, got 2"},
+		{`{"pattern":"^a+$"}`, `"b"`, `a string that matches the pattern "^a+$", got the string "b"`},
+		{`{"minimum":0.1}`, `0.05`, "at least 0.1, got the number 0.05"},
+		{`{"maximum":123456789012345678901}`, `123456789012345678902`, "at most 123456789012345678901, got the number 123456789012345678902"},
+		{`{"exclusiveMinimum":1}`, `1`, "greater than 1"},
+		{`{"exclusiveMaximum":1}`, `1.0`, "less than 1"},
+		{`{"multipleOf":0.05}`, `0.07`, "a multiple of 0.05"},
+		{`{"anyOf":[` + numbered(`{"const":%d}`, 40) + `]}`, `41`, "and others"},
+		{`{"anyOf":[{"properties":{"a":{"properties":{"b":{"minimum":1}}}},"required":["a"]},{"required":["c"],"type":"string"}]}`, `{"a":{"b":0}}`, "at /a/b: expected a number of at least 1"},
+	}
+	for _, test := range tests {
+		err := mustCompile(t, test.schema).Validate([]byte(test.value))
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s against %s: got %v\nwant it to say %q", test.value, test.schema, err, test.says)
+		}
+	}
+}
+
+// TestNoLoader shows that the loader behind everything loads nothing.
+func TestNoLoader(t *testing.T) {
+	t.Parallel()
+	for _, uri := range []string{"file:///etc/passwd", "http://127.0.0.1:9/x", "schema.json", "urn:x"} {
+		if doc, err := (noLoader{}).Load(uri); err == nil || doc != nil {
+			t.Errorf("Load(%q) = %v, %v; want an error", uri, doc, err)
+		}
+	}
 }
