@@ -132,13 +132,13 @@ func copyFile(b *testing.B, path string, size int64) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer ln.Close()
+	defer func() { _ = ln.Close() }()
 	go func() {
 		conn, err := ln.Accept()
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		f, err := os.Open(path)
 		if err != nil {
 			return
@@ -151,7 +151,7 @@ func copyFile(b *testing.B, path string, size int64) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if n, err := io.Copy(io.Discard, struct{ io.Reader }{bufio.NewReader(conn)}); n != size || err != nil {
 		b.Fatal(n, err)
 	}
@@ -250,7 +250,7 @@ func idleStreams(t testing.TB, s *server, n int) (grew int64, end func()) {
 	}
 	return inUse() - before, func() {
 		for _, conn := range conns {
-			conn.Close()
+			_ = conn.Close()
 		}
 		_, _ = runner.Cancel(context.Background(), s.box, id, "the test is over")
 	}

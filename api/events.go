@@ -48,8 +48,10 @@ func resumeAt(header string) (after int64, done bool, err error) {
 	after, err = strconv.ParseInt(header, 10, 64)
 	if err != nil || after < 0 {
 		const message = "expected the id of an event of this stream"
-		return 0, false, &badBody{http.StatusBadRequest, "header Last-Event-ID: " + message,
-			[]httpd.FieldError{{Location: "header.Last-Event-ID", Message: message}}}
+		return 0, false, &badBody{
+			http.StatusBadRequest, "header Last-Event-ID: " + message,
+			[]httpd.FieldError{{Location: "header.Last-Event-ID", Message: message}},
+		}
 	}
 	return after, false, nil
 }

@@ -23,8 +23,10 @@ func keyOf(r *http.Request) (string, error) {
 	key := values[0]
 	if len(values) > 1 || key == "" || len(key) > maxKey {
 		const message = "expected one value of 1 to 255 characters"
-		return "", &badBody{http.StatusBadRequest, "header Idempotency-Key: " + message,
-			[]httpd.FieldError{{Location: "header.Idempotency-Key", Message: message}}}
+		return "", &badBody{
+			http.StatusBadRequest, "header Idempotency-Key: " + message,
+			[]httpd.FieldError{{Location: "header.Idempotency-Key", Message: message}},
+		}
 	}
 	return key, nil
 }
@@ -75,8 +77,10 @@ func wait(ctx context.Context, c <-chan struct{}) bool {
 func (s *surface) replay(w http.ResponseWriter, r *http.Request, q runRequest, info runner.Info) {
 	if info.KeyHash != q.hash() {
 		const message = "this key was used with another body less than 24 hours ago; use a new key"
-		s.refuse(w, r, &badBody{http.StatusUnprocessableEntity, "header Idempotency-Key: " + message,
-			[]httpd.FieldError{{Location: "header.Idempotency-Key", Message: message}}})
+		s.refuse(w, r, &badBody{
+			http.StatusUnprocessableEntity, "header Idempotency-Key: " + message,
+			[]httpd.FieldError{{Location: "header.Idempotency-Key", Message: message}},
+		})
 		return
 	}
 	w.Header().Set("Idempotent-Replayed", "true")

@@ -76,7 +76,9 @@ func startAdapter(t testing.TB, a aicodebox.Adapter, env boxtest.Env, change ...
 	go func() { srv.ended <- s.Serve(ctx); close(srv.ended) }()
 	t.Cleanup(func() {
 		stop()
-		<-srv.ended
+		if err := <-srv.ended; err != nil {
+			t.Error(err)
+		}
 	})
 	select {
 	case a := <-addr:

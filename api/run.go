@@ -59,8 +59,10 @@ func (s *surface) readRun(w http.ResponseWriter, r *http.Request) (runRequest, e
 		return runRequest{}, err
 	}
 	if path.IsAbs(q.Workspace) {
-		return runRequest{}, &badBody{400, "body.workspace: give a path relative to the workspace root, not an absolute one",
-			[]httpd.FieldError{{Location: "body.workspace", Message: "expected relative path"}}}
+		return runRequest{}, &badBody{
+			400, "body.workspace: give a path relative to the workspace root, not an absolute one",
+			[]httpd.FieldError{{Location: "body.workspace", Message: "expected relative path"}},
+		}
 	}
 	return q, nil
 }

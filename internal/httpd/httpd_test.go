@@ -157,7 +157,7 @@ func dial(t *testing.T, srv *httptest.Server) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	return conn
 }
@@ -192,7 +192,7 @@ func TestProgress(t *testing.T) {
 				<-tick.C
 				fmt.Fprint(pw, "x")
 			}
-			pw.Close()
+			_ = pw.Close()
 		}()
 		res, err := srv.Client().Post(srv.URL, "text/plain", pr)
 		if err != nil {
@@ -290,7 +290,7 @@ func TestObserve(t *testing.T) {
 	}
 	func() {
 		defer func() {
-			if got := recover(); got != http.ErrAbortHandler {
+			if got := recover(); got != http.ErrAbortHandler { //nolint:errorlint // a panic value
 				t.Errorf("a late panic became %v, want ErrAbortHandler", got)
 			}
 		}()
@@ -469,7 +469,7 @@ func TestListenInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
+	defer func() { _ = ln.Close() }()
 	port := int64(ln.Addr().(*net.TCPAddr).Port)
 	_, err = httpd.Listen(t.Context(), "127.0.0.1", port, "X_PORT")
 	if err == nil || !strings.Contains(err.Error(), "set X_PORT to a free one") {
