@@ -150,7 +150,7 @@ func putError(err error) error {
 	case errors.As(err, &path):
 		return errors.Join(err, errUnread)
 	}
-	return &badBody{status: http.StatusBadRequest, detail: "the upload broke off; nothing was changed"}
+	return errors.Join(&badBody{status: http.StatusBadRequest, detail: "the upload broke off; nothing was changed"}, errUnread)
 }
 
 // deleteFile removes a file, or a link itself.

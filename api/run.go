@@ -88,7 +88,7 @@ func bodyError(err error) error {
 	if errors.As(err, &large) || errors.Is(err, httpd.ErrStalled) {
 		return err
 	}
-	return &badBody{status: http.StatusBadRequest, detail: "the body could not be read to its end"}
+	return errors.Join(&badBody{status: http.StatusBadRequest, detail: "the body could not be read to its end"}, errUnread)
 }
 
 // options are what the API asks of every run.

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -26,16 +27,15 @@ type FieldError struct {
 func (p Problem) Write(w http.ResponseWriter, r *http.Request) {
 	p.Title = http.StatusText(p.Status)
 	p.RequestID = RequestID(r.Context())
-	body, err := json.Marshal(p)
-	if err != nil {
-		body = []byte(`{"title":"Internal Server Error","status":500}`)
-	}
-	body = append(body, '\n')
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false) // people read it
+	_ = enc.Encode(p)        // strings and numbers
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body.Bytes())
 }
 
 // WriteProblem is the Fail of the run API.
