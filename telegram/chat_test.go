@@ -16,11 +16,22 @@ func TestCommands(t *testing.T) {
 	b := start(t, "chats: {7: {workspace: w}}", boxtest.Env{"AICODEBOX_AVAILABLE_EFFORTS": "low,high"})
 	b.api.Wait("commands", func(c fakebotapi.Call) bool { return c.Method == "setMyCommands" && c.Status == 200 })
 	for _, step := range []struct{ say, want string }{
-		{"/start", "Hello"}, {"/help", "/append_system_prompt"}, {"/status", "Idle."}, {"/config", "Workspace: w"},
-		{"/effort high", "Effort: high"}, {"/effort nope", "On offer: low, high"}, {"/effort reset", "Effort: the agent's own"},
-		{"/model", "Set it with /model NAME"}, {"/model a/b", "Model: a/b"}, {"/system_prompt", "Nothing is set"},
-		{"/system_prompt be\nkind", "Set."}, {"/system_prompt", "be\nkind"}, {"/system_prompt reset", "Cleared"},
-		{"/MODEL@Testing_Bot  reset ", "Model: the agent's own"}, {"/wat", "do not know /wat"}, {"/new", "new conversation"},
+		{"/start", "Hello"},
+		{"/help", "/append_system_prompt"},
+		{"/status", "Idle."},
+		{"/config", "Workspace: w"},
+		{"/effort high", "Effort: high"},
+		{"/effort nope", "On offer: low, high"},
+		{"/effort reset", "Effort: the agent's own"},
+		{"/model", "Set it with /model NAME"},
+		{"/model a/b", "Model: a/b"},
+		{"/system_prompt", "Nothing is set"},
+		{"/system_prompt be\nkind", "Set."},
+		{"/system_prompt", "be\nkind"},
+		{"/system_prompt reset", "Cleared"},
+		{"/MODEL@Testing_Bot  reset ", "Model: the agent's own"},
+		{"/wat", "do not know /wat"},
+		{"/new", "new conversation"},
 	} {
 		b.api.Text(ann, step.say)
 		b.answer(step.want)
@@ -112,6 +123,18 @@ func TestGroupMentions(t *testing.T) {
 	b.shown("replied")
 	b.api.Text(-100, "/status@testing_bot")
 	b.answer("Workspace: chat_100")
+	for i, id := range []string{"p1", "p2", "p3"} {
+		b.api.File(id, "photos/"+id+".jpg", []byte(id), 0)
+		fields := map[string]any{"photo": []map[string]any{{"file_id": id, "width": 1, "height": 1}}, "media_group_id": "g" + jsonOf(min(i, 1))}
+		if i == 2 {
+			fields["caption"], fields["caption_entities"] = "@testing_bot\n"+echoPrompt, mention
+		}
+		b.api.Write(-100, fields)
+	}
+	if got := b.echo().Stdin; strings.Count(got, ".jpg") != 2 {
+		t.Errorf("the album's prompt is %q", got)
+	}
+	b.api.Write(-100, map[string]any{"text": "@testing_bot SAY:loop", "entities": mention, "from": bot})
 	if b.count("sendMessage", "just talk") != 0 || b.count("sendMessage", "do not know") != 0 {
 		t.Error("the bot took part in what was not for it")
 	}
@@ -196,7 +219,7 @@ func TestNotifyWithTheModeOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer box.Close()
+	t.Cleanup(func() { _ = box.Close() })
 	if err := box.Notify(t.Context(), aicodebox.Notice{Chat: -5, Text: "*hello*"}); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +232,7 @@ func TestNotifyWithTheModeOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer without.Close()
+	t.Cleanup(func() { _ = without.Close() })
 	if err := without.Notify(t.Context(), aicodebox.Notice{Chat: -5, Text: "x"}); err != aicodebox.ErrNoNotifier { //nolint:errorlint // it is returned bare
 		t.Errorf("error %v", err)
 	}

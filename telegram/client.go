@@ -152,8 +152,10 @@ func (c *client) getUpdates(ctx context.Context, offset int64, wait time.Duratio
 		return nil, c.wrong("getUpdates", fmt.Errorf("the answer with status %d is none of Telegram's: %w", res.StatusCode, err))
 	}
 	if !answer.OK {
-		return nil, &apiError{method: "getUpdates", code: answer.Code, message: c.scrub(answer.Description),
-			retry: time.Duration(answer.Parameters.RetryAfter) * time.Second}
+		return nil, &apiError{
+			method: "getUpdates", code: answer.Code, message: c.scrub(answer.Description),
+			retry: time.Duration(answer.Parameters.RetryAfter) * time.Second,
+		}
 	}
 	var updates []json.RawMessage
 	if err := json.Unmarshal(answer.Result, &updates); err != nil {
@@ -229,6 +231,9 @@ func trim(status int, data []byte) []byte {
 		data, _ := json.Marshal(envelope{Code: max(status, 500), Description: fmt.Sprintf("an answer with status %d that is none of Telegram's", status)})
 		return data
 	}
+	if !e.OK {
+		return refusal(status, e, data)
+	}
 	var m struct {
 		ID     int `json:"message_id"`
 		Date   int `json:"date"`
@@ -237,7 +242,7 @@ func trim(status int, data []byte) []byte {
 			ID int64 `json:"id"`
 		} `json:"chat"`
 	}
-	if !e.OK || json.Unmarshal(e.Result, &m) != nil || m.ID == 0 {
+	if json.Unmarshal(e.Result, &m) != nil || m.ID == 0 {
 		return data
 	}
 	result, err := json.Marshal(m)
@@ -247,6 +252,26 @@ func trim(status int, data []byte) []byte {
 	e.Result = result
 	if trimmed, err := json.Marshal(e); err == nil {
 		return trimmed
+	}
+	return data
+}
+
+// refusal makes refusals that the library does not know, as "413 Request Entity
+// Too Large", ordinary ones: else they would pass for failures that another try
+// may mend.
+func refusal(status int, e envelope, data []byte) []byte {
+	if e.Code == 0 {
+		e.Code = max(status, http.StatusBadRequest)
+	}
+	switch e.Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests:
+		return data
+	}
+	if e.Code < 500 {
+		e.Code = http.StatusBadRequest
+	}
+	if changed, err := json.Marshal(e); err == nil {
+		return changed
 	}
 	return data
 }

@@ -186,7 +186,7 @@ func (d *desk) takeMessage(it item) {
 		d.in.done(it.id)
 	case !d.config.Load().lets(m.Chat.ID, m.sender()):
 		d.stranger(it)
-	case !d.addressed(m):
+	case m.Album == "" && !d.addressed(m): // the room sees to whole albums
 		d.in.done(it.id)
 	default:
 		c, is := d.command(m)
@@ -224,8 +224,11 @@ func (m *message) sender() int64 {
 }
 
 // substantial tells whether m is something a person said, not a service
-// message.
+// message, nor the word of another bot.
 func (m *message) substantial() bool {
+	if m.From != nil && m.From.Bot && m.SenderChat == nil {
+		return false
+	}
 	return m.Text != "" || len(m.files()) > 0 ||
 		m.Sticker != nil || m.Location != nil || m.Contact != nil || m.Poll != nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -35,8 +36,28 @@ type inbox struct {
 	size  int64
 	open  map[int64]*letter
 	order []int64 // ids of open letters, as they came
-	seen  []int64 // ids of the newest letters that are done
-	known map[int64]bool
+	seen  []stamp // of the newest letters that are done
+	known map[int64]stamp
+}
+
+// stamp tells an update from another one that got the same id: after a week
+// without updates Telegram begins a new sequence.
+type stamp struct {
+	ID   int64  `json:"id"`
+	Mark uint32 `json:"mark"`
+}
+
+// stampOf is made of what a repeated update has in common with the first.
+func stampOf(id int64, raw json.RawMessage) stamp {
+	u, _ := readUpdate(raw) // of one that cannot be read, the id must do
+	what := ""
+	switch {
+	case u.Message != nil:
+		what = fmt.Sprint(u.Message.Chat.ID, u.Message.ID)
+	case u.Callback != nil:
+		what = u.Callback.ID
+	}
+	return stamp{id, crc32.ChecksumIEEE([]byte(what))}
 }
 
 // letter is an update in the inbox.
@@ -62,7 +83,7 @@ type line struct {
 	Update json.RawMessage `json:"update,omitempty"`
 	Note   *note           `json:"note,omitempty"`
 	Done   bool            `json:"done,omitempty"`
-	Seen   []int64         `json:"seen,omitempty"`
+	Seen   []stamp         `json:"seen,omitempty"`
 }
 
 const (
@@ -74,7 +95,7 @@ const (
 // state directory that cannot be written is no reason not to serve: the inbox
 // is then kept in memory, and a restart can lose messages.
 func openInbox(ctx context.Context, path string, log *slog.Logger) (*inbox, error) {
-	in := &inbox{path: path, log: log, open: map[int64]*letter{}, known: map[int64]bool{}}
+	in := &inbox{path: path, log: log, open: map[int64]*letter{}, known: map[int64]stamp{}}
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = in.claim(ctx)
@@ -144,8 +165,8 @@ func (in *inbox) load() error {
 // apply brings the memory up to date with a line. Callers hold in.mu, or are
 // alone.
 func (in *inbox) apply(l line) {
-	for _, id := range l.Seen {
-		in.remember(id)
+	for _, s := range l.Seen {
+		in.remember(s)
 	}
 	switch {
 	case l.Update != nil:
@@ -156,23 +177,23 @@ func (in *inbox) apply(l line) {
 		if l.Note != nil {
 			in.open[l.ID].Note = *l.Note
 		}
-	case l.Done:
+	case l.Done && in.open[l.ID] != nil:
+		in.remember(stampOf(l.ID, in.open[l.ID].Update))
 		delete(in.open, l.ID)
 		in.order = slices.DeleteFunc(in.order, func(id int64) bool { return id == l.ID })
-		in.remember(l.ID)
 	case l.Note != nil && in.open[l.ID] != nil:
 		in.open[l.ID].Note = *l.Note
 	}
 }
 
-func (in *inbox) remember(id int64) {
-	if in.known[id] {
-		return
+func (in *inbox) remember(s stamp) {
+	if _, again := in.known[s.ID]; again {
+		in.seen = slices.DeleteFunc(in.seen, func(t stamp) bool { return t.ID == s.ID })
 	}
-	in.known[id] = true
-	in.seen = append(in.seen, id)
+	in.known[s.ID] = s
+	in.seen = append(in.seen, s)
 	for len(in.seen) > maxSeen {
-		delete(in.known, in.seen[0])
+		delete(in.known, in.seen[0].ID)
 		in.seen = in.seen[1:]
 	}
 }
@@ -246,9 +267,10 @@ func (in *inbox) needed() int64 {
 // put stores an update. It is false for one that was stored before.
 func (in *inbox) put(id int64, raw json.RawMessage) (bool, error) {
 	in.mu.Lock()
-	known := in.known[id] || in.open[id] != nil
+	old, known := in.known[id]
+	waiting := in.open[id] != nil
 	in.mu.Unlock()
-	if known {
+	if waiting || known && old == stampOf(id, raw) {
 		return false, nil
 	}
 	return true, in.write(line{ID: id, Update: raw})

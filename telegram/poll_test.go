@@ -166,8 +166,11 @@ func TestInboxIsLockedAndTidied(t *testing.T) {
 	if len(left) != 2 || left[0].ID != 2 || left[0].Note.Run != "r" || left[1].ID != 3 {
 		t.Errorf("left are %+v", left)
 	}
-	if fresh, _ := again.put(1, nil); fresh {
+	if fresh, _ := again.put(1, []byte(`{"update_id":1}`)); fresh {
 		t.Error("a done update is taken for new")
+	}
+	if fresh, _ := again.put(1, []byte(`{"update_id":1,"message":{"message_id":5,"chat":{"id":6}}}`)); !fresh {
+		t.Error("another update with an old id is taken for the old one")
 	}
 }
 

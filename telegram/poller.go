@@ -36,11 +36,15 @@ type poller struct {
 // Telegram begins a new sequence of ids, possibly lower ones.
 const staleOffset = 5 * 24 * time.Hour
 
+// atOnce is less than any long poll takes that brings nothing.
+const atOnce = 200 * time.Millisecond
+
 // round is one poll. An error is the end of the bot.
 func (p *poller) round(ctx context.Context) error {
 	if time.Since(p.lastNews) > staleOffset {
 		p.offset, p.lastNews = 0, time.Now()
 	}
+	asked := time.Now()
 	batch, err := p.desk.out.client.getUpdates(ctx, p.offset, p.desk.pace.poll)
 	if ctx.Err() != nil {
 		return nil
@@ -52,6 +56,9 @@ func (p *poller) round(ctx context.Context) error {
 		p.desk.log.Info("Telegram answers again", "failures", p.failing)
 	}
 	p.failing, p.pause, p.lived = 0, p.desk.pace.retry, true
+	if len(batch) == 0 && time.Since(asked) < atOnce {
+		_ = rest(ctx, atOnce) // a server that does not wait, as the poll asks it to
+	}
 	for _, raw := range batch {
 		if !p.store(ctx, raw) {
 			break

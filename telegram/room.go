@@ -78,11 +78,23 @@ func (r *room) handle(it item) {
 	case it.command.name != "":
 		r.obey(it)
 	case it.message.Album != "":
-		if album := r.album(it); album != nil {
-			r.prompt(album)
-		}
+		r.takeAlbum(it)
 	default:
 		r.prompt([]item{it})
+	}
+}
+
+// takeAlbum makes an album a prompt, unless none of it is for the bot.
+func (r *room) takeAlbum(it item) {
+	album := r.album(it)
+	for _, part := range album {
+		if r.desk.addressed(part.message) {
+			r.prompt(album)
+			return
+		}
+	}
+	for _, part := range album {
+		r.desk.in.done(part.id)
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *room) store(name string, content io.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer jail.Close()
+	defer func() { _ = jail.Close() }()
 	temp := ".aicodebox-put-" + rand.Text() // listings leave such names out
 	if err := fill(jail, temp, content); err != nil {
 		_ = jail.Remove(temp)

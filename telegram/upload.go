@@ -38,8 +38,12 @@ func (m *message) files() []upload {
 		a            *attachment
 		kind, ending string
 	}{
-		{m.Animation, "animation", ".mp4"}, {m.Document, "document", ""}, {m.Video, "video", ".mp4"},
-		{m.VideoNote, "video_note", ".mp4"}, {m.Voice, "voice", ".ogg"}, {m.Audio, "audio", ".mp3"},
+		{m.Animation, "animation", ".mp4"},
+		{m.Document, "document", ""},
+		{m.Video, "video", ".mp4"},
+		{m.VideoNote, "video_note", ".mp4"},
+		{m.Voice, "voice", ".ogg"},
+		{m.Audio, "audio", ".mp3"},
 	} {
 		if k.a == nil {
 			continue

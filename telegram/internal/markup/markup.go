@@ -69,10 +69,10 @@ func clean(source string) string {
 	source = strings.ToValidUTF8(source, string(utf8.RuneError))
 	source = strings.ReplaceAll(source, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\r':
+		switch r {
+		case '\r':
 			return '\n'
-		case r == 0:
+		case 0:
 			return utf8.RuneError
 		}
 		return r
