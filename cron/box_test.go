@@ -1,0 +1,5 @@
+package cron
+
+const boxRole = "CRON_TEST_BOX"
+
+func serveBox() {}
