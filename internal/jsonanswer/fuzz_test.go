@@ -110,18 +110,19 @@ func FuzzScanner(f *testing.F) {
 // leniently tells whether text is JSON once trailing commas are dropped and
 // numbers stand for the words that are none.
 func leniently(text string) bool {
-	out, _ := compact(text)
+	data, _ := compact(text)
+	out := string(data)
 	var b strings.Builder
 	for i := 0; i < len(out); {
 		if out[i] == '"' {
-			end, _ := lexString(string(out), i)
-			b.Write(out[i:end])
+			end, _ := lexString(out, i)
+			b.WriteString(out[i:end])
 			i = end
 			continue
 		}
 		n := 1
 		for _, word := range []string{"-Infinity", "Infinity", "NaN"} {
-			if strings.HasPrefix(string(out[i:]), word) {
+			if strings.HasPrefix(out[i:], word) {
 				n = len(word)
 				break
 			}
