@@ -140,7 +140,13 @@ const patience = 20 * time.Second
 // true, and waits for it if needed. It fails the test when none comes.
 func (s *Server) Wait(what string, match func(Call) bool) Call {
 	s.t.Helper()
-	limit := time.After(patience)
+	return s.WaitFor(patience, what, match)
+}
+
+// WaitFor is Wait with a limit of its own.
+func (s *Server) WaitFor(most time.Duration, what string, match func(Call) bool) Call {
+	s.t.Helper()
+	limit := time.After(most)
 	for {
 		s.mu.Lock()
 		for i, c := range s.calls {
