@@ -20,16 +20,10 @@ import (
 
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
-	"github.com/psyb0t/aicodebox/internal/fakeagent"
 	"github.com/psyb0t/aicodebox/internal/httpd"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func TestMain(m *testing.M) {
-	fakeagent.Main()
-	os.Exit(m.Run())
-}
 
 // server is the endpoint of a box under test, behind the handlers that the
 // run API's server puts around it.
