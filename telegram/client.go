@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +56,6 @@ type apiError struct {
 	code    int           // Telegram's, or 0 when it gave no proper answer
 	retry   time.Duration // of code 429
 	moved   int64         // the chat's new id, or 0
-	unsent  bool          // the call did not reach Telegram
 	ended   bool          // our side gave up
 	message string
 }
@@ -78,7 +78,6 @@ func (c *client) wrong(method string, err error) error {
 	e := &apiError{method: method, message: c.scrub(plainError(err))}
 	var many *bot.TooManyRequestsError
 	var moved *bot.MigrateError
-	var dial *net.OpError
 	switch {
 	case errors.As(err, &many):
 		e.code, e.retry = http.StatusTooManyRequests, time.Duration(many.RetryAfter)*time.Second
@@ -96,10 +95,21 @@ func (c *client) wrong(method string, err error) error {
 		e.code = http.StatusConflict
 	case errors.Is(err, context.Canceled):
 		e.ended = true
-	case errors.As(err, &dial):
-		e.unsent = dial.Op == "dial"
+	default:
+		e.code = serverFault(e.message)
 	}
 	return e
+}
+
+var faultShape = regexp.MustCompile(`^error response from telegram for method \S+, ([0-9]{3}) `)
+
+// serverFault reads the code of an error that the library has no type for.
+func serverFault(message string) int {
+	if found := faultShape.FindStringSubmatch(message); found != nil {
+		code, _ := strconv.Atoi(found[1])
+		return code
+	}
+	return 0
 }
 
 // plainError returns the text of err without the address that HTTP puts in.

@@ -46,7 +46,8 @@ func newOutbox(c *client, box *aicodebox.Box, p pace, n *notices) *outbox {
 const (
 	maxFloods   = 6                // answers 429 to one call
 	maxFlood    = 15 * time.Minute // one wait that Telegram may ask for
-	maxOutage   = 30 * time.Minute // of tries of one call
+	maxFaults   = 12               // answers 500 and above to one call
+	maxOutage   = 24 * time.Hour   // of tries of one call
 	floodMargin = 50 * time.Millisecond
 )
 
@@ -112,7 +113,7 @@ func (o *outbox) now(chat int64) int64 {
 
 // persist tries call until there is an answer.
 func (o *outbox) persist(ctx context.Context, l *lane, chat int64, method string, limit time.Duration, call func(context.Context, int64) error) error {
-	start, pause, floods := time.Now(), o.pace.retry, 0
+	start, pause, floods, faults := time.Now(), o.pace.retry, 0, 0
 	for {
 		if err := rest(ctx, time.Until(l.until)); err != nil {
 			return &apiError{method: method, ended: true, message: "ended before it was sent"}
@@ -140,7 +141,10 @@ func (o *outbox) persist(ctx context.Context, l *lane, chat int64, method string
 				return errors.Join(errGivenUp, e)
 			}
 			continue
-		case time.Since(start) > maxOutage:
+		case e.code >= 500:
+			faults++
+		}
+		if faults > maxFaults || time.Since(start) > maxOutage {
 			return errors.Join(errGivenUp, e)
 		}
 		o.log.Warn("a message could not be sent; trying again", "error", e, "pause", pause)

@@ -91,6 +91,7 @@ func TestFailuresAreTold(t *testing.T) {
 	for _, test := range []struct{ prompt, want string }{
 		{"SAY:half\nERR:it *broke*\nEXIT:3", "exit code 3"},
 		{"SAY:x\n@error 429 slow_down please", "model provider answered 429: slow_down please"},
+		{"SAY:words\n@stop length", "cut at the model"},
 		{"EXIT:0\n", "gave no answer"},
 		{"SAY:part\nHANG", "time limit"},
 	} {

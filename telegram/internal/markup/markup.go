@@ -39,10 +39,15 @@ type Options struct {
 	Files bool // take [SEND_FILE: path] tags out of the text
 }
 
-// Render parses source. It never fails: text that would cost too much to parse
-// is shown as it stands.
-func Render(source string, opts Options) Document {
+// Render parses source. It never fails: text that would cost too much to parse,
+// or that the parser cannot stand, is shown as it is.
+func Render(source string, opts Options) (doc Document) {
 	source = clean(source)
+	defer func() {
+		if recover() != nil {
+			doc = plain(source, opts)
+		}
+	}()
 	if len(source) > MaxSource || costly(source) {
 		return plain(source, opts)
 	}

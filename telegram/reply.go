@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/runner"
 	"github.com/psyb0t/aicodebox/telegram/internal/markup"
 )
@@ -25,8 +26,13 @@ func answerOf(r runner.Result) reply {
 	if text := strings.TrimSpace(r.Text); text != "" {
 		parts = append(parts, text)
 	}
-	if !r.OK() {
+	switch {
+	case !r.OK():
 		parts = append(parts, trouble(r))
+	case r.Stop == aicodebox.StopLength:
+		parts = append(parts, "✂️ The answer was cut at the model's output limit.")
+	case r.Stop == aicodebox.StopFilter:
+		parts = append(parts, "✂️ The provider withheld the rest of the answer.")
 	}
 	if len(parts) == 0 {
 		return reply{plain: noAnswer}
