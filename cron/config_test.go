@@ -150,6 +150,10 @@ jobs:
 			"schedules without quotes", "jobs:\n  - name: a\n    schedule: * * * * * *\n    instruction: x\n  - schedule: @daily # often\n    name: b\n    instruction: x\n",
 			[]string{`line 3: job "a": schedule: quote the schedule`, `line 5: job "b": schedule: quote the schedule, since a @ at its start means something else in YAML: schedule: "@daily"`},
 		},
+		{
+			"one on a line with others", "jobs: [{name: a, schedule: */5 * * * *, instruction: x}]\n",
+			[]string{`line 1: job "a": schedule: quote the schedule, since a * at its start means something else in YAML: schedule: "*/5 * * * *"`},
+		},
 		{"an anchor nobody made", "jobs:\n  - name: *b\n", []string{"line 2: this is no YAML: unknown anchor 'b' referenced"}},
 		{"an open bracket", "jobs: [\n", []string{"line 2: this is no YAML: "}},
 		{"a tab", "jobs:\n\t- name: a\n", []string{"line 2: this is no YAML: "}},

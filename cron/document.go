@@ -91,9 +91,12 @@ func explain(err error, data []byte, f *faults) {
 }
 
 var (
-	bareSchedule = regexp.MustCompile(`^\s*(?:-\s+)?["']?schedule["']?\s*:\s+([*@%].*?)\s*(?:\s#.*)?$`)
-	jobName      = regexp.MustCompile(`^\s*(-\s+)?["']?name["']?\s*:\s+["']?([A-Za-z0-9_-]+)`)
-	jobStart     = regexp.MustCompile(`^\s*-\s`)
+	bareSchedule = []*regexp.Regexp{
+		regexp.MustCompile(`^\s*(?:-\s+)?["']?schedule["']?\s*:\s+([*@%].*?)\s*(?:\s#.*)?$`),
+		regexp.MustCompile(`[{,]\s*["']?schedule["']?\s*:\s+([*@%][^,}]*?)\s*[,}]`), // in a mapping on one line
+	}
+	jobName  = regexp.MustCompile(`(?:^\s*(?:-\s+)?|[{,]\s*)["']?name["']?\s*:\s+["']?([A-Za-z0-9_-]+)`)
+	jobStart = regexp.MustCompile(`^\s*-\s`)
 )
 
 // unquoted reports schedules that begin with a character that means something
@@ -102,7 +105,10 @@ func unquoted(data []byte, f *faults) bool {
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	found := false
 	for i, line := range lines {
-		m := bareSchedule.FindStringSubmatch(line)
+		m := bareSchedule[0].FindStringSubmatch(line)
+		if m == nil {
+			m = bareSchedule[1].FindStringSubmatch(line)
+		}
 		if m == nil {
 			continue
 		}
@@ -117,7 +123,7 @@ func unquoted(data []byte, f *faults) bool {
 func nameNear(lines []string, i int) string {
 	for at := i; at >= 0; at-- {
 		if m := jobName.FindStringSubmatch(lines[at]); m != nil {
-			return fmt.Sprintf("job %q: ", m[2])
+			return fmt.Sprintf("job %q: ", m[1])
 		}
 		if jobStart.MatchString(lines[at]) {
 			break
@@ -125,7 +131,7 @@ func nameNear(lines []string, i int) string {
 	}
 	for at := i + 1; at < len(lines) && !jobStart.MatchString(lines[at]); at++ {
 		if m := jobName.FindStringSubmatch(lines[at]); m != nil {
-			return fmt.Sprintf("job %q: ", m[2])
+			return fmt.Sprintf("job %q: ", m[1])
 		}
 	}
 	return ""
