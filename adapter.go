@@ -243,10 +243,10 @@ const (
 
 // Event is one thing an agent told while it worked.
 //
-// The text events of a run, joined, are the answer that ParseOutput returns,
-// up to white space at either end. An agent that starts an answer anew after
-// it has told a part of it (a retry) is the adapter's to hide: what was told
-// is not told again.
+// The text events since the last tool event, joined, are the answer that
+// ParseOutput returns, up to white space at either end. An agent that starts an
+// answer anew after it has told a part of it (a retry) is the adapter's to hide:
+// what was told is not told again.
 type Event struct {
 	Kind  EventKind
 	Text  string

@@ -86,9 +86,24 @@ func boxOfMany() {
 		})
 	}
 	wait.Wait()
-	for len(adopted()) > 0 {
+	var left []string
+	for range 2000 {
+		if left = commandsOf(adopted()); len(left) == 0 {
+			break
+		}
 		<-afterDeath()
 	}
-	fmt.Println("wrong", wrong, "left", strings.Trim(fmt.Sprint(adopted()), "[]"))
+	fmt.Println("wrong", wrong, "left", strings.Join(left, "; "))
 	os.Exit(0)
+}
+
+// commandsOf names processes that are still there.
+func commandsOf(pids []int) []string {
+	var list []string
+	for _, pid := range pids {
+		if s, ok := readStat(pid); ok {
+			list = append(list, fmt.Sprintf("%+v %s", s, commandLine(pid)))
+		}
+	}
+	return list
 }

@@ -3,7 +3,9 @@ package runner
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,20 +76,34 @@ func processes() []stat {
 // The kernel gives orphans to the first living thread of their new parent,
 // which in a Go program is the main one; children that another thread started
 // are not among them.
+//
+// The kernel's list may leave out a child when another one goes while it is
+// read (proc_pid_children(5)), so it is read until it says the same twice.
 func adopted() []int {
-	self := os.Getpid()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", self))
-	if err != nil {
-		return childrenByParent()
-	}
-	var pids []int
-	for field := range strings.FieldsSeq(string(data)) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			pids = append(pids, pid)
+	path := fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())
+	last := ""
+	seen := make(map[int]struct{})
+	for range maxListReads {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return childrenByParent()
+		}
+		if text := string(data); text == last {
+			break
+		} else {
+			last = text
+		}
+		for field := range strings.FieldsSeq(last) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				seen[pid] = struct{}{}
+			}
 		}
 	}
-	return pids
+	return slices.Collect(maps.Keys(seen))
 }
+
+// maxListReads bounds how often a list that keeps changing is read.
+const maxListReads = 10
 
 // childrenByParent is adopted for kernels without CONFIG_PROC_CHILDREN.
 func childrenByParent() []int {
@@ -102,19 +118,27 @@ func childrenByParent() []int {
 }
 
 // hasMarker tells whether the process was started with the run marker mark
-// (NAME=value) in its environment.
+// (NAME=value) in its environment. A process in the middle of an exec shows an
+// empty environment for a moment, which is waited out.
 func hasMarker(pid int, mark string) bool {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return false
-	}
-	for line := range bytes.SplitSeq(data, []byte{0}) {
-		if string(line) == mark {
-			return true
+	for range markerTries {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return false
 		}
+		if len(data) > 0 {
+			return slices.Contains(strings.Split(string(data), "\x00"), mark)
+		}
+		time.Sleep(time.Millisecond)
 	}
 	return false
 }
+
+// markerTries bounds how often an empty environment is read again.
+const markerTries = 5
+
+// kernelThreads is the process whose children are the kernel's own.
+const kernelThreads = 2
 
 // commandLine returns a process's command line for people, at most 200 bytes.
 func commandLine(pid int) string {

@@ -125,7 +125,7 @@ func (o outcome) status() (ledger.Status, string) {
 		return ledger.Failed, ErrorTimeout
 	case o.startErr != nil:
 		return ledger.Failed, startError(o.startErr)
-	case o.parseErr != nil:
+	case o.parseErr != nil && o.code == 0:
 		return ledger.Failed, o.parseErr.Error()
 	}
 	return ledger.Completed, ""

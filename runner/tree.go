@@ -79,12 +79,19 @@ func (t *tree) look() []stat {
 	return found
 }
 
-// belongs tells whether s was seen before or carries the marker. Callers hold t.mu.
+// belongs tells whether s was seen before, is in the agent's session, or carries
+// the marker. Callers hold t.mu.
 func (t *tree) belongs(s stat) bool {
 	if start, ok := t.known[s.pid]; ok {
 		return start == s.start
 	}
-	if t.unmarked || s.start < t.start || s.zombie() {
+	if t.unmarked || s.start < t.start || s.parent == kernelThreads {
+		return false
+	}
+	if t.leader != 0 && (s.session == t.leader || s.group == t.leader) {
+		return true // the agent's own session: only its own can be in it
+	}
+	if s.zombie() {
 		return false
 	}
 	if start, ok := t.others[s.pid]; ok && start == s.start {
@@ -102,8 +109,11 @@ func (t *tree) belongs(s stat) bool {
 }
 
 // orphans tells, at little cost, whether the agent, which has ended, left
-// processes behind: whatever is left was adopted by this process.
+// processes behind: its group has members, or this process adopted some.
 func (t *tree) orphans() bool {
+	if syscall.Kill(-t.leader, 0) == nil {
+		return true
+	}
 	return slices.ContainsFunc(t.reaper.strangers(), func(s stat) bool {
 		if s.zombie() {
 			return false
@@ -111,7 +121,7 @@ func (t *tree) orphans() bool {
 		t.mu.Lock()
 		start, ok := t.known[s.pid]
 		t.mu.Unlock()
-		return ok && start == s.start || s.group == t.leader || hasMarker(s.pid, t.mark)
+		return ok && start == s.start || hasMarker(s.pid, t.mark)
 	})
 }
 
