@@ -47,7 +47,8 @@ const (
 	headerTimeout = 60 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
-	lastWords     = 2 * time.Second // for answers after the box has given up
+	lastWords     = 7 * time.Second // for answers after the box has given up: its agents are ended in 5
+	closing       = 2 * time.Second // for connections that are being closed
 )
 
 // Listen opens the TCP address host:port. setting is the full name of the
@@ -114,7 +115,7 @@ func (s *Server) drain(giveUp context.Context, stop context.CancelCauseFunc) {
 }
 
 func end(srv *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
 		return srv.Close()
