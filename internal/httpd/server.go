@@ -47,7 +47,7 @@ const (
 	headerTimeout = 60 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10
-	lastWords     = 7 * time.Second // for answers after the box has given up: its agents are ended in 5
+	lastWords     = 6 * time.Second // for answers after the box has given up: its agents are ended in 5
 	closing       = 2 * time.Second // for connections that are being closed
 )
 
