@@ -2,18 +2,24 @@
 
 AGENTS ?= .cache/agents
 
-.PHONY: try test lint fuzz bench agents
+.PHONY: try test lint fuzz bench agents tools
 
 # Builds pibox, fetches what it needs, asks it a prompt, and leaves it running.
 try: agents
 	scripts/try $(AGENTS)
 
 # Fetches what the tests need and runs every one of them.
-test: agents
+test: agents tools
 	AICODEBOX_TEST_AGENTS=$(abspath $(AGENTS)) go test -race -timeout 20m ./...
 
 agents:
 	scripts/fetch-agents $(AGENTS) pi
+
+# Clients, linters and emulators that the tests check the surfaces with.
+tools:
+	scripts/api-tools/install
+	scripts/telegram-tools/install
+	scripts/fetch-openai-sdk
 
 lint:
 	golangci-lint run ./...
