@@ -39,7 +39,7 @@ async function visit(url, index) {
   await block.locator(".live-responses-table .response-col_status").last().waitFor();
   seen.status = (await block.locator(".live-responses-table tbody .response-col_status").first().innerText()).trim();
   seen.body = await block.locator(".live-responses-table .highlight-code, .live-responses-table .microlight").first().innerText();
-  await page.screenshot({ path: `${directory}/${index}-tried.png`, fullPage: true });
+  await page.close();
   return seen;
 }
 
