@@ -3,6 +3,7 @@ package cron
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,7 +151,7 @@ func TestRunsAlready(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.lane(j).begin(j, byHand, time.Time{}); err != errHeld {
+	if _, err := b.lane(j).begin(j, byHand, time.Time{}); !errors.Is(err, errHeld) {
 		t.Errorf("got %v", err)
 	}
 	put(t, filepath.Join(b.box.Workspaces().Dir(), "w", "go"))

@@ -311,10 +311,17 @@ func TestClaims(t *testing.T) {
 		by   string
 		want verdict
 	}{
-		{at(0), "a", won}, {at(0), "a", finished}, {at(0), "b", lost}, {at(-1), "b", lost}, {at(1), "b", won},
-		{at(0), "b", finished}, {at(1), "a", lost},
+		{at(0), "a", won},
+		{at(0), "a", finished},
+		{at(0), "b", lost},
+		{at(-1), "b", lost},
+		{at(1), "b", won},
+		{at(0), "b", finished},
+		{at(1), "a", lost},
 		{at(24 * 900), "a", won}, // the clock was far ahead
-		{at(2), "a", won}, {at(1), "a", finished}, {at(24 * 900), "b", lost},
+		{at(2), "a", won},
+		{at(1), "a", finished},
+		{at(24 * 900), "b", lost},
 	} {
 		if got := m.claim(step.due, step.by); got != step.want {
 			t.Errorf("step %d: got %v, want %v", i, got, step.want)
