@@ -9,11 +9,14 @@ package main
 import (
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/api"
+	"github.com/psyb0t/aicodebox/cron"
+	"github.com/psyb0t/aicodebox/openai"
+	"github.com/psyb0t/aicodebox/telegram"
 )
 
 func main() {
 	aicodebox.Run(PiAdapter{},
 		aicodebox.Brand("pibox"),
-		api.Surface(),
+		api.Surface(), openai.Surface(), telegram.Surface(), cron.Surface(),
 	)
 }
