@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
 	"github.com/psyb0t/aicodebox/runner"
 )
@@ -193,7 +194,7 @@ func BenchmarkPutFile(b *testing.B) {
 // BenchmarkRun posts a prompt to an agent that does nothing, in turns with
 // runner.Run. added-ms is what the API adds to the median.
 func BenchmarkRun(b *testing.B) {
-	s := start(b, nil)
+	s := startAdapter(b, idler{}, nil)
 	q := runRequest{Prompt: "FLUSH", Workspace: "w"}
 	var over, under []time.Duration
 	for b.Loop() {
@@ -211,6 +212,15 @@ func BenchmarkRun(b *testing.B) {
 	added := median(over) - median(under)
 	b.ReportMetric(added.Seconds()*1e3, "added-ms")
 	b.ReportMetric(median(under).Seconds()*1e3, "runner-ms")
+}
+
+// idler's agent does nothing.
+type idler struct{}
+
+func (idler) BuildArgv(aicodebox.Request) ([]string, error) { return []string{"true"}, nil }
+
+func (idler) ParseOutput(aicodebox.Request, aicodebox.Output) (aicodebox.Reply, error) {
+	return aicodebox.Reply{}, nil
 }
 
 func median(d []time.Duration) time.Duration {
