@@ -16,6 +16,7 @@ import (
 
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/httpd"
+	"github.com/psyb0t/aicodebox/internal/spelling"
 )
 
 // runRequest is the body of POST /run. Its tags are the schema in the OpenAPI
@@ -197,7 +198,7 @@ func (m *memberReader) fault(name, message string) {
 
 // unexpected says that there is no such field, and which was meant.
 func (m *memberReader) unexpected(name string) string {
-	if best := nearest(name, slices.Sorted(maps.Keys(m.known))); best != "" {
+	if best := spelling.Nearest(name, slices.Sorted(maps.Keys(m.known))); best != "" {
 		return "unexpected property; did you mean " + best + "?"
 	}
 	return "unexpected property"

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/psyb0t/aicodebox/internal/spelling"
 )
 
 // config is a cron file that was read and found good.
@@ -175,7 +177,7 @@ func (l *level) instead(name string) string {
 	for _, k := range l.keys {
 		known = append(known, k.name)
 	}
-	if best := nearest(name, known); best != "" {
+	if best := spelling.Nearest(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
 	}
 	return "; the keys here are " + strings.Join(known, ", ")

@@ -179,35 +179,3 @@ func (l *level) readGrace(value *yaml.Node) error {
 	l.job.grace = d
 	return nil
 }
-
-// nearest returns the known word that name is a slip of, or "".
-func nearest(name string, known []string) string {
-	best, least := "", 3
-	for _, word := range known {
-		if d := distance(strings.ToLower(name), word); d < least {
-			best, least = word, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to add, drop or change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -3,6 +3,8 @@ package env
 import (
 	"slices"
 	"strings"
+
+	"github.com/psyb0t/aicodebox/internal/spelling"
 )
 
 // Names under the prefixes that are no settings of the box: what the host's
@@ -103,7 +105,7 @@ func (t *Table) nearest(name string) string {
 			names = append(names, row.Name+fileSuffix)
 		}
 		for _, candidate := range names {
-			d := distance(name, candidate)
+			d := spelling.Distance(name, candidate)
 			if shortened(name, candidate) {
 				d = 1
 			}
@@ -119,29 +121,4 @@ func (t *Table) nearest(name string) string {
 // forgotten: the mode in front, or the word MODE.
 func shortened(name, long string) bool {
 	return strings.HasSuffix(long, "_MODE_"+name) || strings.Replace(long, "_MODE_", "_", 1) == name
-}
-
-// distance counts the letters to insert, delete or replace to turn a into b; a
-// swap of two neighbours counts once.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
