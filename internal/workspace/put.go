@@ -99,6 +99,9 @@ func (u *upload) write(base string, content io.Reader, limit int64, mode fs.File
 	return size, nil
 }
 
+// copyPiece is how much of an upload is in memory at a time.
+const copyPiece = 256 << 10
+
 // copy streams content, never more than limit bytes of it.
 func (u *upload) copy(f *os.File, content io.Reader, limit int64) (int64, error) {
 	in := &source{reader: content}
@@ -106,7 +109,8 @@ func (u *upload) copy(f *os.File, content io.Reader, limit int64) (int64, error)
 	if limit > 0 {
 		from = io.LimitReader(in, limit)
 	}
-	size, err := io.Copy(f, from)
+	// The file's own ReadFrom is hidden: it would copy in smaller pieces.
+	size, err := io.CopyBuffer(struct{ io.Writer }{f}, from, make([]byte, copyPiece))
 	switch {
 	case in.err != nil:
 		return 0, inputError(u.name, in.err)
