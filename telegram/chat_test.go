@@ -105,9 +105,11 @@ func TestKeyboard(t *testing.T) {
 
 func TestGroupMentions(t *testing.T) {
 	t.Parallel()
-	b := start(t, "default: {groups: mentions}", nil)
-	b.api.Wait("introduction", func(c fakebotapi.Call) bool { return c.Method == "setMyCommands" })
+	b := prepare(t, "default: {groups: mentions}", nil)
 	b.api.Group(-100)
+	b.api.Text(-100, "/help@Testing_Bot") // from before the start
+	b.run()
+	b.answer("/append_system_prompt")
 	b.api.Text(-100, "SAY:just talk")
 	b.api.Text(-100, "/status@other_bot")
 	b.api.Text(-100, "/unknown")

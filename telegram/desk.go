@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-telegram/bot"
 
@@ -57,6 +58,13 @@ func (d *desk) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.taking = ctx
+	d.guard("meet", func() {
+		ctx, cancel := context.WithTimeout(ctx, meetTime)
+		defer cancel()
+		if err := d.meet(ctx); err != nil {
+			d.log.Warn("the bot's name is not known yet", "error", d.out.client.wrong("getMe", err))
+		}
+	})
 	d.resume()
 	d.spawn("introduce", d.introduce)
 	d.spawn("reload", d.watch)
@@ -87,49 +95,50 @@ func (d *desk) guard(what string, f func()) (ok bool) {
 	return true
 }
 
-// introduce learns the bot's name, takes polling back from a webhook, and
-// registers the commands.
-func (d *desk) introduce() {
-	c := d.out.client
-	steps := []struct {
-		method string
-		call   func(ctx context.Context) error
-	}{
-		{"getMe", func(ctx context.Context) error {
-			me, err := c.GetMe(ctx)
-			if err == nil {
-				d.name.Store(&me.Username)
-				d.log.Info("the Telegram bot is there", "name", me.Username)
-			}
-			return err
-		}},
-		{"setMyCommands", func(ctx context.Context) error {
-			_, err := c.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: commandList()})
-			return err
-		}},
+// meetTime is how long the start waits for Telegram to tell the bot's name.
+const meetTime = 10 * time.Second
+
+// meet learns the bot's name. Until it is known, commands and mentions with a
+// name are not for the bot.
+func (d *desk) meet(ctx context.Context) error {
+	me, err := d.out.client.GetMe(ctx)
+	if err != nil {
+		return err
 	}
-	for _, step := range steps {
-		pause := d.pace.retry
-		for {
-			ctx, cancel := context.WithTimeout(d.taking, callTime)
-			err := c.wrong(step.method, step.call(ctx))
-			cancel()
-			var e *apiError
-			if err == nil || d.taking.Err() != nil {
-				break
-			}
-			if errors.As(err, &e) && !e.passing() {
-				d.log.Warn("the bot could not introduce itself", "error", err)
-				break
-			}
-			if errors.As(err, &e) {
-				pause = max(pause, e.retry)
-			}
-			if rest(d.taking, pause) != nil {
-				return
-			}
-			pause = min(2*pause, d.pace.calm)
+	d.name.Store(&me.Username)
+	d.log.Info("the Telegram bot is there", "name", me.Username)
+	return nil
+}
+
+// register tells Telegram the commands, for its menu.
+func (d *desk) register(ctx context.Context) error {
+	_, err := d.out.client.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: commandList()})
+	return err
+}
+
+// introduce does what is left of meeting and registering, over an outage too.
+func (d *desk) introduce() {
+	if *d.name.Load() == "" {
+		d.insist("getMe", d.meet)
+	}
+	d.insist("setMyCommands", d.register)
+}
+
+// insist tries call until it works, is refused, or the bot stops.
+func (d *desk) insist(method string, call func(context.Context) error) {
+	for pause := d.pace.retry; d.taking.Err() == nil; pause = min(2*pause, d.pace.calm) {
+		ctx, cancel := context.WithTimeout(d.taking, callTime)
+		err := d.out.client.wrong(method, call(ctx))
+		cancel()
+		var e *apiError
+		if !errors.As(err, &e) || d.taking.Err() != nil {
+			return
 		}
+		if !e.passing() {
+			d.log.Warn("the bot could not introduce itself", "error", err)
+			return
+		}
+		_ = rest(d.taking, max(pause, e.retry))
 	}
 }
 

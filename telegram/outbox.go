@@ -156,10 +156,22 @@ func (o *outbox) persist(ctx context.Context, l *lane, chat int64, method string
 	}
 }
 
+// lastWord is how long a call that is under way may go on after the box gave
+// up: one that is cut may have arrived all the same, and would come again.
+const lastWord = 1500 * time.Millisecond
+
 func (o *outbox) try(ctx context.Context, chat int64, method string, limit time.Duration, call func(context.Context, int64) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	if ctx.Err() != nil {
+		return o.client.wrong(method, ctx.Err())
+	}
+	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	return o.client.wrong(method, call(ctx, o.now(chat)))
+	defer context.AfterFunc(ctx, func() {
+		if rest(lasting, lastWord) == nil {
+			cancel()
+		}
+	})()
+	return o.client.wrong(method, call(lasting, o.now(chat)))
 }
 
 // follow remembers that a group became another one. It is false when that was

@@ -145,6 +145,9 @@ func (s *surface) readConfig() (*config, error) {
 // answered.
 func (s *surface) Serve(ctx context.Context) error {
 	if err := runner.Open(s.box); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped before it began
+		}
 		return err
 	}
 	in, err := openInbox(ctx, s.statePath("inbox", ".jsonl"), s.box.Log())

@@ -56,7 +56,7 @@ func TestRenderAnything(t *testing.T) {
 }
 
 // rounds is how many texts TestRenderAnything makes.
-var rounds = flag.Int("rounds", 300, "random texts to render")
+var rounds = flag.Int("rounds", 150, "random texts to render")
 
 func checkRender(t *testing.T, in string) {
 	t.Helper()
