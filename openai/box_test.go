@@ -37,18 +37,25 @@ type box struct {
 	root string // of the workspaces
 }
 
-// startBox starts a box with more settings, NAME=value without the prefix. It
-// ends with the test.
+// startBox starts a box around the fake agent, with more settings, NAME=value
+// without the prefix. It ends with the test.
 func startBox(t testing.TB, settings ...string) box {
 	t.Helper()
-	root := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), fakeagent.Command())
-	cmd.Env = append(os.Environ(), boxMark+"=1", "HOME="+t.TempDir(), "AICODEBOX_WORKSPACE="+root, "AICODEBOX_STATE_DIR="+t.TempDir(),
-		"AICODEBOX_API_MODE=1", "AICODEBOX_API_MODE_HOST=127.0.0.1", "AICODEBOX_API_MODE_PORT=0", "AICODEBOX_API_MODE_TOKEN="+token,
-		"AICODEBOX_AVAILABLE_MODELS=fast,smart,missing", "AICODEBOX_LOG_FORMAT=json")
+	env := []string{boxMark + "=1", "AICODEBOX_AVAILABLE_MODELS=fast,smart,missing"}
 	for _, s := range settings {
-		cmd.Env = append(cmd.Env, "AICODEBOX_"+s)
+		env = append(env, "AICODEBOX_"+s)
 	}
+	return serve(t, exec.CommandContext(t.Context(), fakeagent.Command()), env...)
+}
+
+// serve starts a box, whatever its program, and waits until it listens.
+func serve(t testing.TB, cmd *exec.Cmd, env ...string) box {
+	t.Helper()
+	root := t.TempDir()
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "AICODEBOX_WORKSPACE="+root, "AICODEBOX_STATE_DIR="+t.TempDir(),
+		"AICODEBOX_API_MODE=1", "AICODEBOX_API_MODE_HOST=127.0.0.1", "AICODEBOX_API_MODE_PORT=0", "AICODEBOX_API_MODE_TOKEN="+token,
+		"AICODEBOX_LOG_FORMAT=json")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	log, err := cmd.StderrPipe()
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 func (s *surface) chat(w http.ResponseWriter, r *http.Request) {
 	body, err := httpd.ReadBody(w, r, maxBody)
 	if err != nil {
-		s.refuse(w, r, err)
+		unreadable(err).write(w, r)
 		return
 	}
 	req, err := readChat(body)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.failure(r, err).send(w)
 		return
 	}
 	opts, err := readOptions(r.Header)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.failure(r, err).send(w)
 		return
 	}
 	files := &attachments{fetcher: s.fetcher}
@@ -35,15 +35,10 @@ func (s *surface) chat(w http.ResponseWriter, r *http.Request) {
 	}()
 	p, err := s.plan(r.Context(), req, opts, files)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.failure(r, err).send(w)
 		return
 	}
 	s.exchange(w, r, p).run()
-}
-
-// refuse answers with the failure for err.
-func (s *surface) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	s.failure(r, err).write(w, r)
 }
 
 // failure finds the failure for err. What is none of the known kinds goes to

@@ -15,11 +15,14 @@ import (
 // conversation between tags or in a delimited block.
 func isChore(r chatRequest) bool {
 	text := r.onlyText()
-	if text == "" || r.tools.active() {
+	if text == "" || len(text) > maxChore || r.tools.active() {
 		return false
 	}
 	return (strings.HasPrefix(text, "### Task:") || choreWish.MatchString(instructions(text))) && quotesHistory(text)
 }
+
+// maxChore is the longest text that is looked at for a chore.
+const maxChore = 1 << 20
 
 // choreWish matches what front ends ask for.
 var choreWish = regexp.MustCompile(`(?is)\b(generate|create|write|give|provide|suggest|propose|summari[sz]e|produce|make|come up|return|respond|reply|answer|name|categori[sz]e)\b[^.!?]{0,160}?\b(title|tags?|follow[ -]?ups?)\b`)

@@ -128,7 +128,16 @@ func unknownModel(name string, offered []string) *failure {
 	}
 }
 
-// failureOf finds the failure for an error of decoding, reading or running.
+// unreadable tells of a body that did not arrive.
+func unreadable(err error) *failure {
+	if f := failureOf(err); f != nil {
+		return f
+	}
+	return badBody("the request's body could not be read to its end")
+}
+
+// failureOf finds the failure for an error of decoding, reading or running, or
+// returns nil.
 func failureOf(err error) *failure {
 	var (
 		f         *failure

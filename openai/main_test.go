@@ -28,12 +28,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // server is the endpoint of a box under test, behind the handlers that the
 // run API's server puts around it.
 type server struct {
-	t     testing.TB
-	box   *aicodebox.Box
-	s     *surface
-	url   string
-	root  string // of the workspaces
-	token string
+	t    testing.TB
+	box  *aicodebox.Box
+	s    *surface
+	url  string
+	root string // of the workspaces
 }
 
 // start serves the endpoint of a box with the settings env until the test
@@ -321,16 +320,6 @@ func echoOf(t testing.TB, content string) echo {
 		t.Fatalf("no echo: %v: %s", err, content)
 	}
 	return e
-}
-
-// option returns the argument after name, and whether it is there.
-func (e echo) option(name string) (string, bool) {
-	for i, word := range e.Argv {
-		if word == name && i+1 < len(e.Argv) {
-			return e.Argv[i+1], true
-		}
-	}
-	return "", false
 }
 
 func (e echo) has(word string) bool {

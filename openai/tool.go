@@ -59,9 +59,9 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 // readTools reads tools, tool_choice and parallel_tool_calls, or functions and
 // function_call, their old form.
 func readTools(body members) (toolset, error) {
-	set, choice := toolset{}, value{}
+	var set toolset
 	list, read := body.get(value{}, "tools"), readTool
-	choice = body.get(value{}, "tool_choice")
+	choice := body.get(value{}, "tool_choice")
 	old := body.get(value{}, "functions")
 	if (list.absent() || isEmptyList(list)) && !old.absent() {
 		list, read, choice = old, readToolFunction, body.get(value{}, "function_call")

@@ -174,7 +174,11 @@ func TestAttachments(t *testing.T) {
 func TestAttachmentsAreReadable(t *testing.T) {
 	t.Parallel()
 	files := &attachments{}
-	defer files.remove()
+	defer func() {
+		if err := files.remove(); err != nil {
+			t.Error(err)
+		}
+	}()
 	messages := []message{{role: roleUser, parts: []part{{kind: partFile, at: "f", data: "aGVsbG8=", name: "a.txt"}}}}
 	if err := files.save(t.Context(), messages); err != nil {
 		t.Fatal(err)
