@@ -323,6 +323,9 @@ func TestKilledBox(t *testing.T) {
 			t.Errorf("%s ran twice", line.ScheduledFor)
 		}
 	}
+	third := p.serve("AICODEBOX_CRON_MODE=0", "AICODEBOX_API_MODE=1", "AICODEBOX_API_MODE_HOST=127.0.0.1", "AICODEBOX_API_MODE_PORT=0",
+		"AICODEBOX_AVAILABLE_MODELS=m") // it ends the agent that the killed box left
+	third.end(syscall.SIGTERM)
 	cut := only(long(), statusInterrupted)
 	if last := readMeta(t, cut[len(cut)-1].HistoryDir); len(cut) != 2 || last.Status != statusInterrupted {
 		t.Errorf("the run that the shutdown ended: %+v", cut)

@@ -22,6 +22,8 @@ func (s *surface) Commands() []aicodebox.Command {
 	}}
 }
 
+var errStopped = errors.New("the command was stopped")
+
 var errUsage = errors.New("say check FILE (the file in CRON_MODE_FILE if none is given), or run JOB")
 
 func (s *surface) command(ctx context.Context, box *aicodebox.Box, args []string, out io.Writer) error {
@@ -102,7 +104,11 @@ func (s *surface) runNow(ctx context.Context, box *aicodebox.Box, name string, o
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { e.cancel(errors.New("the command was stopped")) })()
+	defer context.AfterFunc(ctx, func() {
+		if !e.giveUp(errStopped) {
+			e.cancel(errStopped)
+		}
+	})()
 	<-e.done
 	d.work.Wait() // for the notice
 	return e.record.show(out)

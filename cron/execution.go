@@ -175,8 +175,11 @@ func (e *execution) judge(res runner.Result, err error) {
 		r.skip(errNextTime)
 	case errors.Is(err, runner.ErrBusy), errors.Is(err, runner.ErrQueueFull), errors.Is(err, runner.ErrDraining):
 		r.skip(err)
-	case errors.As(err, &cancelled) && e.started:
+	case errors.As(err, &cancelled):
 		r.take(cancelled.Result)
+		if !e.started {
+			r.exitCode = -1
+		}
 		r.status, r.failure = statusCancelled, cancelled.Error()
 		if e.lane.box.Work().Err() != nil {
 			r.status = statusInterrupted

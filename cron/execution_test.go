@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/psyb0t/aicodebox"
+	"github.com/psyb0t/aicodebox/internal/ledger"
 	"github.com/psyb0t/aicodebox/runner"
 )
 
@@ -171,18 +173,31 @@ func put(t testing.TB, path string) {
 	}
 }
 
+// occupy makes another surface use a workspace until leave is called.
+func (b *bench) occupy(name string) (leave func()) {
+	b.t.Helper()
+	info, err := runner.Start(context.Background(), b.box, aicodebox.Request{Prompt: "AWAIT:leave", Workspace: name})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return sync.OnceFunc(func() {
+		put(b.t, filepath.Join(b.box.Workspaces().Dir(), name, "leave"))
+		if _, err := runner.Await(context.Background(), b.box, info.ID); err != nil {
+			b.t.Error(err)
+		}
+	})
+}
+
 // TestBusyWorkspace has a job whose workspace another surface uses: it waits
 // until its next time, is recorded as skipped, and the next one waits anew.
 func TestBusyWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), "jobs: [{name: a, schedule: '* * * * * *', workspace: w, instruction: 'SAY:done'}]")
-	_, err := runner.Start(t.Context(), b.box, aicodebox.Request{Prompt: "AWAIT:go", Workspace: "w"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := b.occupy("w")
+	defer leave()
 	b.start()
 	eventually(t, "a time is skipped", func() bool { return len(lines(t, b.store.dir, "a")) > 0 })
-	put(t, filepath.Join(b.box.Workspaces().Dir(), "w", "go"))
+	leave()
 	eventually(t, "the job runs", func() bool { return len(only(lines(t, b.store.dir, "a"), statusCompleted)) > 0 })
 	b.stop()
 	first := lines(t, b.store.dir, "a")[0]
@@ -212,6 +227,26 @@ func TestCancelled(t *testing.T) {
 	}
 	<-e.done
 	if r := e.record; r.status != statusCancelled || !strings.Contains(r.failure, "by the test") || readMeta(t, r.dir).Status != statusCancelled {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestCancelledWhileItWaits ends a job's run that waits for its workspace.
+func TestCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
+	b := ready(t, jobOf("SAY:x", ""))
+	defer b.occupy("w")()
+	j := b.config.jobs[0]
+	e, err := b.lane(j).begin(j, byHand, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run waits", func() bool {
+		info, err := runner.Cancel(t.Context(), b.box, e.record.runID, "by the test")
+		return err == nil && info.Status == ledger.Cancelled
+	})
+	<-e.done
+	if r := e.record; r.status != statusCancelled || r.exitCode != -1 || r.dir != "" || len(lines(t, b.store.dir, "a")) != 1 {
 		t.Errorf("got %+v", r)
 	}
 }
