@@ -392,6 +392,11 @@ jobs:
 			t.Errorf("%v: %d %s", args, code, log)
 		}
 	}
+	elsewhere := filepath.Join(p.dir, "elsewhere")
+	p.env = append(p.env, "AICODEBOX_CRON_MODE_HISTORY_DIR="+elsewhere)
+	if _, log, code = p.command("box", "cron", "run", "night"); code != 0 || len(lines(t, elsewhere, "night")) != 1 {
+		t.Errorf("the history is not where it was told to be: %d %s", code, log)
+	}
 	p.write("jobs:\n  - {name: a, schedule: @daily, instruction: x}\n")
 	if _, log, code = p.command("box", "cron", "check", p.file); code != 1 || !strings.Contains(log, `job "a": schedule: quote the schedule`) {
 		t.Errorf("%d %s", code, log)
