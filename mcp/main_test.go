@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/psyb0t/aicodebox"
+	"github.com/psyb0t/aicodebox/api"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
 	"github.com/psyb0t/aicodebox/internal/fakeagent"
 
@@ -26,6 +27,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	fakeagent.Main()
+	if os.Getenv(boxMark) == "1" {
+		aicodebox.Run(boxtest.Adapter{}, api.Surface(), Surface())
+	}
 	os.Exit(m.Run())
 }
 

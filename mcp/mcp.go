@@ -70,7 +70,7 @@ const (
 	maxBody     = 16 << 20 // bytes of a request
 	stall       = time.Minute
 	beat        = 15 * time.Second
-	sessionIdle = time.Hour // a session without a request ends
+	sessionIdle = 8 * time.Hour // a session without a request ends
 )
 
 // Mode answers to AICODEBOX_MCP_MODE.
