@@ -78,15 +78,7 @@ func (e *engine) await(ctx context.Context, id string) (Result, error) {
 
 // cancel ends a run and what it left running.
 func (e *engine) cancel(ctx context.Context, id, reason string) (Info, error) {
-	if f := e.flight(id); f != nil {
-		f.cancel(errors.New(reason))
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return Info{}, context.Cause(ctx)
-		}
-	}
-	info, err := e.lookup(ctx, id)
+	info, err := e.end(ctx, id, reason)
 	if err != nil {
 		return Info{}, err
 	}
@@ -95,6 +87,26 @@ func (e *engine) cancel(ctx context.Context, id, reason string) (Info, error) {
 		info.Background = e.living(id)
 	}
 	return info, nil
+}
+
+// end ends a run if it is in flight and returns its state. A run may begin
+// between a look at those in flight and one at the ledger, so the first is
+// repeated while the second finds it alive.
+func (e *engine) end(ctx context.Context, id, reason string) (Info, error) {
+	for {
+		if f := e.flight(id); f != nil {
+			f.cancel(errors.New(reason))
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+				return Info{}, context.Cause(ctx)
+			}
+		}
+		info, err := e.lookup(ctx, id)
+		if err != nil || info.Status.Final() || e.flight(id) == nil {
+			return info, err
+		}
+	}
 }
 
 // endBackground ends processes that a finished run left, and their children.
