@@ -38,6 +38,8 @@ const (
 // save writes every attachment of messages to disk and puts in its place, in
 // the text, where it is.
 func (a *attachments) save(ctx context.Context, messages []message) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*fetchTime)
+	defer cancel()
 	for i := range messages {
 		for j := range messages[i].parts {
 			p := &messages[i].parts[j]

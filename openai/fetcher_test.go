@@ -97,8 +97,9 @@ func TestFetch(t *testing.T) {
 	var hits, secrets atomic.Int32
 	srv := pictures(t, &hits)
 	private := pictures(t, &secrets)
-	f := fetcherFor(func(a netip.AddrPort) bool { return a.String() == srv.Listener.Addr().String() })
-	f.client.Timeout = 2 * time.Second
+	ours := func(a netip.AddrPort) bool { return a.String() == srv.Listener.Addr().String() }
+	f, hasty := fetcherFor(ours), fetcherFor(ours)
+	hasty.client.Timeout = time.Second
 	to := func(u string) string { return "/to?u=" + url.QueryEscape(u) }
 	for path, want := range map[string]string{
 		"/x.png":                     "",
@@ -115,7 +116,11 @@ func TestFetch(t *testing.T) {
 		"/declared":                  "larger than",
 		"/hang":                      "in time",
 	} {
-		data, _, err := f.fetch(t.Context(), srv.URL+path)
+		from := f
+		if path == "/hang" {
+			from = hasty
+		}
+		data, _, err := from.fetch(t.Context(), srv.URL+path)
 		switch {
 		case want == "" && (err != nil || string(data) != string(png)):
 			t.Errorf("%s: %v, %d bytes", path, err, len(data))

@@ -20,8 +20,14 @@ import (
 
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
+	"github.com/psyb0t/aicodebox/internal/fakeagent"
 	"github.com/psyb0t/aicodebox/internal/httpd"
 )
+
+func TestMain(m *testing.M) {
+	fakeagent.Main()
+	os.Exit(m.Run())
+}
 
 var update = flag.Bool("update", false, "write the golden files anew")
 

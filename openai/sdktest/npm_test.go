@@ -1,4 +1,4 @@
-package openai_test
+package sdktest
 
 import (
 	"os"
@@ -39,7 +39,7 @@ func npmPackages(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("OPENAI_SDK")
 	if dir == "" {
-		dir = filepath.Join("..", ".cache", "openai-sdk")
+		dir = filepath.Join("..", "..", ".cache", "openai-sdk")
 	}
 	dir, err := filepath.Abs(filepath.Join(dir, "node_modules"))
 	if err != nil {
@@ -57,7 +57,7 @@ func node(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("AICODEBOX_TEST_AGENTS")
 	if dir == "" {
-		dir = filepath.Join("..", ".cache", "agents")
+		dir = filepath.Join("..", "..", ".cache", "agents")
 	}
 	fetched, err := filepath.Abs(filepath.Join(dir, "bin", "node"))
 	if err != nil {

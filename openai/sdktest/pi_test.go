@@ -1,4 +1,4 @@
-package openai_test
+package sdktest
 
 import (
 	"encoding/json"
@@ -115,7 +115,7 @@ func startPi(t *testing.T, model *fakemodel.Server) box {
 func buildPi(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	example, err := filepath.Abs("../examples/pibox/main.go")
+	example, err := filepath.Abs("../../examples/pibox/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func buildPi(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, "../examples/pibox").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, "../../examples/pibox").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -142,7 +142,7 @@ func piDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("AICODEBOX_TEST_AGENTS")
 	if dir == "" {
-		dir = filepath.Join("..", ".cache", "agents")
+		dir = filepath.Join("..", "..", ".cache", "agents")
 	}
 	dir, err := filepath.Abs(filepath.Join(dir, "bin"))
 	if err != nil {
