@@ -19,6 +19,7 @@ agents:
 tools:
 	scripts/api-tools/install
 	scripts/telegram-tools/install
+	scripts/mcp-tools/install
 	scripts/fetch-openai-sdk
 
 lint:

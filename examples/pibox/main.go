@@ -10,6 +10,7 @@ import (
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/api"
 	"github.com/psyb0t/aicodebox/cron"
+	"github.com/psyb0t/aicodebox/mcp"
 	"github.com/psyb0t/aicodebox/openai"
 	"github.com/psyb0t/aicodebox/telegram"
 )
@@ -17,6 +18,6 @@ import (
 func main() {
 	aicodebox.Run(PiAdapter{},
 		aicodebox.Brand("pibox"),
-		api.Surface(), openai.Surface(), telegram.Surface(), cron.Surface(),
+		api.Surface(), openai.Surface(), mcp.Surface(), telegram.Surface(), cron.Surface(),
 	)
 }
