@@ -69,7 +69,7 @@ func (h headers) text(name string) string {
 func (h headers) flag(name string) (*bool, error) {
 	switch strings.ToLower(h.text(name)) {
 	case "":
-		return nil, nil //nolint:nilnil // not said is not an error
+		return nil, nil
 	case "1", "true", "yes", "on":
 		return new(true), nil
 	case "0", "false", "no", "off":

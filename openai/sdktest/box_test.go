@@ -130,6 +130,9 @@ func TestWholeBox(t *testing.T) {
 			t.Errorf("%s: %d %s", path, res.StatusCode, data)
 		}
 	}
+	if res, data := b.do(t, http.MethodGet, "/v1/models/openai%2Ffast/", "", auth, "Bearer "+token); res.StatusCode != 200 {
+		t.Errorf("a model by an escaped name: %d %s", res.StatusCode, data)
+	}
 	res, _ := b.do(t, http.MethodOptions, chat, "", "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization, x-stainless-os")
 	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Headers") != "authorization, x-stainless-os" {
 		t.Errorf("preflight: %d %v", res.StatusCode, res.Header)
