@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/psyb0t/aicodebox/internal/fakeagent"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/psyb0t/aicodebox/internal/fakeagent"
 )
 
 // boxMark is the environment variable that turns the test binary into a box.

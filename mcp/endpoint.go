@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/psyb0t/aicodebox/internal/httpd"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/psyb0t/aicodebox/internal/httpd"
 )
 
 // The headers and methods of the protocol that decide how a request is served.

@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/psyb0t/aicodebox/internal/workspace"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/psyb0t/aicodebox/internal/workspace"
 )
 
 // The limits of the file tools.
@@ -170,7 +170,7 @@ func (r reading) text(content io.Reader, first, count int64) (output, error) {
 	if err := cut.read(content); err != nil {
 		return output{}, unreadable(r.Path)
 	}
-	if cut.lines < first && !(first == 1 && cut.lines == 0) {
+	if empty := first == 1 && cut.lines == 0; cut.lines < first && !empty {
 		return output{}, fmt.Errorf("the file %.200q has %d lines, and line %d was asked for", r.Path, cut.lines, first)
 	}
 	text := cut.text.String()

@@ -26,7 +26,8 @@ type flights struct {
 type flight struct {
 	id     string
 	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the run has ended
+	begun  chan struct{} // closed when the run is known to the engine
+	done   chan struct{} // closed when it has ended
 	result runner.Result // until done, of the run's goroutine
 	err    error         // the same
 
@@ -48,7 +49,10 @@ func (f *flights) join(key string, start func(*flight)) *flight {
 	if f.list == nil {
 		f.list = make(map[string]*flight)
 	}
-	fresh := &flight{id: runner.NewID(), done: make(chan struct{}), changed: make(chan struct{}), callers: 1}
+	fresh := &flight{
+		id: runner.NewID(), callers: 1,
+		begun: make(chan struct{}), done: make(chan struct{}), changed: make(chan struct{}),
+	}
 	f.list[key] = fresh
 	start(fresh)
 	go func() {
@@ -124,6 +128,7 @@ func (f *flight) note(activity string) {
 // the box's end still ends it.
 func (f *flight) fly(ctx context.Context, box *aicodebox.Box, req aicodebox.Request) {
 	ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	begin := sync.OnceFunc(func() { close(f.begun) })
 	go func() {
 		defer close(f.done)
 		defer f.cancel(nil)
@@ -135,8 +140,14 @@ func (f *flight) fly(ctx context.Context, box *aicodebox.Box, req aicodebox.Requ
 		}()
 		f.result, f.err = runner.Run(ctx, box, req,
 			runner.Surface("mcp"), runner.ID(f.id),
-			runner.OnQueued(func(place int) { f.note(fmt.Sprintf("waiting for its turn, place %d", place)) }),
-			runner.OnStart(func(string) { f.note("the agent works") }),
+			runner.OnQueued(func(place int) {
+				f.note(fmt.Sprintf("waiting for its turn, place %d", place))
+				begin()
+			}),
+			runner.OnStart(func(string) {
+				f.note("the agent works")
+				begin()
+			}),
 			runner.Events(f.hear),
 		)
 	}()

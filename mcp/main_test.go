@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/api"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
 	"github.com/psyb0t/aicodebox/internal/fakeagent"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

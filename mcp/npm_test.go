@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/psyb0t/aicodebox/internal/boxtest"
 	"github.com/psyb0t/aicodebox/runner"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The official conformance suite passes, but for what the server does not have
@@ -55,7 +55,7 @@ func addSuite(t *testing.T, s *testServer) {
 			return output{image: &sdk.ImageContent{Data: dot, MIMEType: "image/png"}, data: m{}}, nil
 		},
 		"test_error_handling": func(*call, *arguments) (output, error) {
-			return output{}, errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's words
+			return output{}, errors.New("This tool intentionally returns an error for testing")
 		},
 		"test_tool_with_progress": func(c *call, _ *arguments) (output, error) {
 			p := c.progress()

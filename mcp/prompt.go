@@ -85,6 +85,7 @@ func callKey(session string, req aicodebox.Request) (string, error) {
 func (s *surface) wait(c *call, f *flight) (ended bool, err error) {
 	p := c.progress()
 	var patience <-chan time.Time
+	var begun <-chan struct{}
 	if p == nil {
 		timer := time.NewTimer(s.sync)
 		defer timer.Stop()
@@ -105,6 +106,8 @@ func (s *surface) wait(c *call, f *flight) (ended bool, err error) {
 		case <-c.ctx.Done():
 			return false, context.Cause(c.ctx)
 		case <-patience:
+			patience, begun = nil, f.begun // so that get_run finds it
+		case <-begun:
 			return false, nil
 		case <-tick.C:
 			p.send(c.ctx, activity)

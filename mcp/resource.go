@@ -11,10 +11,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/psyb0t/aicodebox/internal/workspace"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/psyb0t/aicodebox/internal/workspace"
 )
 
 // The files of the workspaces are resources: workspace:///<path>.

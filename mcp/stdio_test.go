@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -149,13 +150,13 @@ func TestStdioCancel(t *testing.T) {
 
 func TestReadLine(t *testing.T) {
 	t.Parallel()
-	r := bufio.NewReaderSize(strings.NewReader("short\n"+strings.Repeat("x", maxBody+1)+"\nlast"), 16)
+	r := bufio.NewReaderSize(strings.NewReader("short\n"+strings.Repeat("x", maxBody+1)+"\nlast"), 64<<10)
 	for _, want := range []struct {
 		line string
 		err  error
 	}{{"short\n", nil}, {"", errLongLine}, {"last", io.EOF}} {
 		line, err := readLine(r)
-		if string(line) != want.line || err != want.err {
+		if string(line) != want.line || !errors.Is(err, want.err) {
 			t.Errorf("got %.20q, %v; want %q, %v", line, err, want.line, want.err)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/psyb0t/aicodebox"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/psyb0t/aicodebox"
 )
 
 // tool is one thing that a client's model can have the box do.
