@@ -86,7 +86,7 @@ func (s *surface) plan(ctx context.Context, chat chatRequest, o options, files *
 		Prompt: transcript(said, s.mark[:]), Model: model, Effort: s.resolveEffort(chat.effort),
 		System: systemText(chat.messages), AppendSystem: o.appendSystem,
 		Format: aicodebox.FormatJSON, Resume: o.resume, Fresh: !o.continues,
-		Tools: o.tools, NoTools: o.withoutTools(chat), ExtraArgs: o.extraArgs, Timeout: o.timeout,
+		Tools: o.tools, NoTools: o.withoutTools(chat, files.saved > 0), ExtraArgs: o.extraArgs, Timeout: o.timeout,
 	}
 	p.options = []runner.Option{runner.Surface("openai")}
 	s.place(&p, o, chore)
@@ -107,19 +107,21 @@ func (r chatRequest) said(o options) ([]message, error) {
 func (o options) goesOn() bool { return o.continues || o.resume != "" }
 
 // withoutTools tells whether the agent's own tools are off: where the client
-// says so, or offers functions and does not say that they are on.
-func (o options) withoutTools(chat chatRequest) bool {
+// says so, or offers functions and does not say that they are on. Attachments
+// keep them on: they are how the agent opens a file.
+func (o options) withoutTools(chat chatRequest, attached bool) bool {
 	if o.noTools != nil {
 		return *o.noTools
 	}
-	return chat.tools.active()
+	return chat.tools.active() && !attached
 }
 
 // place finds the directory of the run. What needs no files of the user's, and
 // what a front end asks on its own account, gets a throw-away one; a session
 // that goes on needs the place where it began.
 func (s *surface) place(p *plan, o options, chore bool) {
-	alone := p.asked.format.schema != nil || p.asked.tools.active() && p.request.NoTools
+	keepsTools := o.noTools != nil && !*o.noTools
+	alone := p.asked.format.schema != nil || p.asked.tools.active() && !keepsTools
 	switch {
 	case o.workspace != "":
 		p.request.Workspace = o.workspace

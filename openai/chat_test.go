@@ -134,6 +134,12 @@ func TestOwnTools(t *testing.T) {
 	if echoOf(t, s.chat(ask("ECHO", tools), "x-aicodebox-no-tools", "0").content()).has("--no-tools") {
 		t.Error("the agent's tools are off")
 	}
+	picture := ask("", tools, m{"messages": []any{m{"role": "user", "content": []any{
+		m{"type": "text", "text": "ECHO"}, m{"type": "image_url", "image_url": m{"url": pixel}},
+	}}}})
+	if echoOf(t, s.chat(picture).content()).has("--no-tools") {
+		t.Error("the agent has no tool to open the image with")
+	}
 }
 
 func TestRoutes(t *testing.T) {
