@@ -87,7 +87,7 @@ func TestOpenBotWarns(t *testing.T) {
 
 func TestFailuresAreTold(t *testing.T) {
 	t.Parallel()
-	b := start(t, "", boxtest.Env{"AICODEBOX_RUN_TIMEOUT_SECONDS": "1"})
+	b := start(t, "", boxtest.Env{"AICODEBOX_RUN_TIMEOUT_SECONDS": "8"})
 	for _, test := range []struct{ prompt, want string }{
 		{"SAY:half\nERR:it *broke*\nEXIT:3", "exit code 3"},
 		{"SAY:x\n@error 429 slow_down please", "model provider answered 429: slow_down please"},
