@@ -95,7 +95,7 @@ func TestRunEnds(t *testing.T) {
 		"raw":         {object{"prompt": "ERR:warn\nSAY:out", "includeRaw": true}, object{"exitCode": 0, "text": "out", "stdout": "out\n", "stderr": "warn\n"}},
 		"stderr kept": {object{"prompt": "ERR:warn\nSAY:out"}, object{"exitCode": 0, "text": "out"}},
 		"no output":   {object{"prompt": "ERR:"}, object{"exitCode": 0, "text": ""}},
-		"timeout":     {object{"prompt": "SAY:partial\nHANG", "timeoutSeconds": 1}, object{"exitCode": 124, "text": "partial", "error": "timeout", "stderr": ""}},
+		"timeout":     {object{"prompt": "SAY:partial\nHANG", "timeoutSeconds": 4}, object{"exitCode": 124, "text": "partial", "error": "timeout", "stderr": ""}},
 		"provider": {object{"prompt": "@error 429 slow down"}, object{"exitCode": 0, "text": "", "providerError": object{
 			"message": "slow down", "status": 429, "retryable": true,
 		}}},

@@ -51,7 +51,7 @@ func TestAsyncAnswersLikeSync(t *testing.T) {
 		"raw":     {"prompt": "ERR:warn\nSAY:out", "includeRaw": true},
 		"events":  {"prompt": "SAY:out", "eventMode": "full"},
 		"schema":  {"prompt": `SAY:{"a":1}`, "jsonSchema": object{"type": "object"}},
-		"timeout": {"prompt": "SAY:part\nHANG", "timeoutSeconds": 1},
+		"timeout": {"prompt": "SAY:part\nHANG", "timeoutSeconds": 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
