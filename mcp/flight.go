@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -18,6 +20,7 @@ import (
 type flights struct {
 	mu   sync.Mutex
 	list map[string]*flight // by what was asked
+	all  map[*flight]bool   // with those that end while another is asked for the same
 }
 
 // flight is one run and the calls that wait for it. The run belongs to none of
@@ -26,6 +29,7 @@ type flights struct {
 type flight struct {
 	id     string
 	cancel context.CancelCauseFunc
+	forget func()        // takes it out of the flights
 	begun  chan struct{} // closed when the run is known to the engine
 	done   chan struct{} // closed when it has ended
 	result runner.Result // until done, of the run's goroutine
@@ -47,23 +51,44 @@ func (f *flights) join(key string, start func(*flight)) *flight {
 		return running
 	}
 	if f.list == nil {
-		f.list = make(map[string]*flight)
+		f.list, f.all = make(map[string]*flight), make(map[*flight]bool)
 	}
 	fresh := &flight{
 		id: runner.NewID(), callers: 1,
 		begun: make(chan struct{}), done: make(chan struct{}), changed: make(chan struct{}),
 	}
-	f.list[key] = fresh
-	start(fresh)
-	go func() {
-		<-fresh.done
+	fresh.forget = func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		delete(f.all, fresh)
 		if f.list[key] == fresh {
 			delete(f.list, key)
 		}
-	}()
+	}
+	f.list[key], f.all[fresh] = fresh, true
+	start(fresh)
 	return fresh
+}
+
+// wait returns when no run is in flight.
+func (f *flights) wait() {
+	for _, running := range f.running() {
+		<-running.done
+	}
+}
+
+// end ends every run, and returns when none is in flight.
+func (f *flights) end(reason error) {
+	for _, running := range f.running() {
+		running.cancel(reason)
+	}
+	f.wait()
+}
+
+func (f *flights) running() []*flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.all))
 }
 
 // enter adds a caller, unless the run is over or ending.
@@ -131,6 +156,7 @@ func (f *flight) fly(ctx context.Context, box *aicodebox.Box, req aicodebox.Requ
 	begin := sync.OnceFunc(func() { close(f.begun) })
 	go func() {
 		defer close(f.done)
+		defer f.forget()
 		defer f.cancel(nil)
 		defer func() {
 			if cause := recover(); cause != nil {

@@ -64,6 +64,7 @@ func start(t testing.TB, env boxtest.Env, change ...func(*surface)) *testServer 
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
+		s.flights.end(errHungUp)
 		s.server().close()
 	})
 	return &testServer{t: t, box: box, s: s, url: web.URL, root: box.Workspaces().Dir()}

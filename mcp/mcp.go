@@ -139,6 +139,7 @@ func (s *surface) Serve(ctx context.Context) error {
 	if s.seated {
 		s.announce("")
 		<-ctx.Done()
+		s.flights.wait()
 		return nil
 	}
 	ln, err := httpd.Listen(ctx, s.host, s.port, s.portName)
@@ -150,8 +151,12 @@ func (s *surface) Serve(ctx context.Context) error {
 		s.listen(ln.Addr())
 	}
 	server := httpd.Server{Handler: s.handler(), Log: s.box.Log(), Brief: httpd.IsHealth}
-	defer s.server().close()
-	return server.Serve(ctx, s.box.Work(), ln)
+	if err := server.Serve(ctx, s.box.Work(), ln); err != nil {
+		return err
+	}
+	s.server().close()
+	s.flights.wait()
+	return nil
 }
 
 // announce tells where the server is, and warns if it is open.

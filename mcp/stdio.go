@@ -54,6 +54,7 @@ func (s *surface) serveStdio(ctx context.Context, out io.Writer) error {
 	p.lastWords = func() { go watch(ctx, out, func() { stop(errHungUp) }) }
 	server := s.server()
 	server.gone = ctx
+	defer s.flights.end(errHungUp) // also those whose ids were told: nobody will come back for them
 	err := server.library.Run(ctx, p)
 	if ctx.Err() != nil {
 		return nil // an end like any other
