@@ -113,6 +113,7 @@ func (s *start) runCommand(ctx context.Context, surface Surface, c Command, args
 		if code := s.ready(surface); code != exitOK {
 			return code
 		}
+		s.seal()
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -39,10 +39,15 @@ func (s *start) serve(ctx context.Context, beside bool, args []string) int {
 		}
 	}
 	// After the agent's start, which must not inherit it.
-	if err := foreground.Seal(); err != nil {
-		l.log.Warn("agents can read the environment of the box, and its secrets", "error", err)
-	}
+	s.seal()
 	return l.run(ctx)
+}
+
+// seal keeps the agents from reading the environment of the box.
+func (s *start) seal() {
+	if err := foreground.Seal(); err != nil {
+		s.box.log.Warn("agents can read the environment of the box, and its secrets", "error", err)
+	}
 }
 
 // initSurfaces initialises the enabled surfaces. One whose settings are wrong
