@@ -24,6 +24,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -111,11 +112,10 @@ func (s *surface) Mount(pattern string, h http.Handler) {
 
 // Serve answers requests until ctx is done and what is in hand is answered.
 func (s *surface) Serve(ctx context.Context) error {
-	if err := runner.Open(s.box); err != nil {
-		return err
-	}
+	opened := make(chan error, 1)
+	go func() { opened <- runner.Open(s.box) }() // beside the document, which takes as long
 	handler, err := s.handler()
-	if err != nil {
+	if err := errors.Join(err, <-opened); err != nil {
 		return err
 	}
 	ln, err := httpd.Listen(ctx, s.host, s.port, s.portName)
