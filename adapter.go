@@ -59,6 +59,7 @@ type Request struct {
 	Fresh        bool            // start a new session instead of continuing the workspace's last
 	Tools        []string        // allow-list of the agent's tools; nil allows all, empty allows none
 	NoTools      bool            // the agent must use no tools
+	Images       []string        // absolute paths of images that belong to the prompt, for the model to see
 	ExtraArgs    []string        // more words for the command line, as the caller wrote them
 	Env          []string        // more environment variables, as NAME=value
 	Timeout      time.Duration   // wall-clock limit of one attempt; 0 means none
@@ -245,8 +246,8 @@ const (
 //
 // The text events since the last tool event, joined, are the answer that
 // ParseOutput returns, up to white space at either end. An agent that starts an
-// answer anew after it has told a part of it (a retry) is the adapter's to hide:
-// what was told is not told again.
+// answer anew after it has told a part of it (a retry) is the adapter's to hide,
+// with an Answer: what was told is not told again.
 type Event struct {
 	Kind  EventKind
 	Text  string

@@ -9,15 +9,10 @@ import (
 	"github.com/psyb0t/aicodebox"
 )
 
-// paragraph stands between two answers of one stream.
-const paragraph = "\n\n"
-
 // reader understands the records that pi prints in JSON mode, one a line. It
 // serves the live stream and the whole output alike, so that they agree.
 //
-// pi tries a failed answer again as a whole; the reader tells of a new try only
-// what the tries before it have not told. Text that comes before a tool's use
-// is told as it comes, but the answer is what comes after the last of them.
+// pi tries a failed answer again as a whole.
 type reader struct {
 	begun bool // a record has been seen
 	words int  // lines of plain text so far
@@ -27,12 +22,9 @@ type reader struct {
 	last    message // the last message of the model that ended
 	ended   bool    // there is one
 
-	told    strings.Builder // the answer so far, as told
-	current strings.Builder // the message in hand
-	block   int             // the text block in hand
-	again   bool            // the message in hand repeats what was told so far,
-	matched int             // up to here
-	spoken  bool            // some text has been told before this answer began
+	answer aicodebox.Answer
+	block  int  // the text block in hand
+	open   bool // it has text
 }
 
 // record is one line of pi's output.
@@ -62,7 +54,7 @@ func (PiAdapter) ParseOutput(_ aicodebox.Request, out aicodebox.Output) (aicodeb
 	if err := r.silence(out); err != nil {
 		return aicodebox.Reply{SessionID: r.session}, err
 	}
-	reply := aicodebox.Reply{Text: r.told.String(), SessionID: r.session, Usage: r.usage}
+	reply := aicodebox.Reply{Text: r.answer.Text(), SessionID: r.session, Usage: r.usage}
 	r.verdict(&reply)
 	return reply, nil
 }
@@ -106,8 +98,7 @@ func (r *reader) plain(line []byte) aicodebox.Event {
 		text = "\n" + text
 	}
 	r.words++
-	r.told.WriteString(text)
-	return aicodebox.Event{Kind: aicodebox.EventText, Text: text, Raw: line}
+	return aicodebox.Event{Kind: aicodebox.EventText, Text: r.answer.Say(text), Raw: line}
 }
 
 func (r *reader) events(rec record) []aicodebox.Event {
@@ -135,13 +126,8 @@ func (r *reader) start(raw json.RawMessage) {
 	if _, ok := decode(raw); !ok {
 		return
 	}
-	r.again = r.told.Len() > 0 && r.ended && r.last.failed()
-	if !r.again {
-		r.spoken = r.spoken || r.told.Len() > 0
-		r.told.Reset()
-	}
-	r.current.Reset()
-	r.block, r.matched = -1, 0
+	r.answer.Begin(r.ended && r.last.failed())
+	r.block, r.open = 0, false
 }
 
 func (r *reader) update(rec record) []aicodebox.Event {
@@ -160,38 +146,11 @@ func (r *reader) say(piece string, block int) []aicodebox.Event {
 	if piece == "" {
 		return nil
 	}
-	if r.current.Len() > 0 && block != r.block {
+	if r.open && block != r.block {
 		piece = "\n" + piece
 	}
-	r.block = block
-	r.current.WriteString(piece)
-	if r.again {
-		return textEvent(r.catchUp(piece))
-	}
-	first := r.told.Len() == 0
-	r.told.WriteString(piece)
-	if first && r.spoken {
-		piece = paragraph + piece
-	}
-	return textEvent(piece)
-}
-
-// catchUp compares the next piece of a new try with what was told and returns
-// what goes beyond it. A try that says something else is told from its start.
-func (r *reader) catchUp(piece string) string {
-	rest := r.told.String()[r.matched:]
-	if strings.HasPrefix(rest, piece) {
-		r.matched += len(piece)
-		return ""
-	}
-	r.again = false
-	if beyond, ok := strings.CutPrefix(piece, rest); ok {
-		r.told.WriteString(beyond)
-		return beyond
-	}
-	r.told.Reset()
-	r.told.WriteString(r.current.String())
-	return paragraph + r.current.String()
+	r.block, r.open = block, true
+	return textEvent(r.answer.Say(piece))
 }
 
 func textEvent(text string) []aicodebox.Event {
@@ -210,11 +169,8 @@ func (r *reader) end(raw json.RawMessage) []aicodebox.Event {
 	}
 	r.last, r.ended = m, true
 	var events []aicodebox.Event
-	if rest, ok := strings.CutPrefix(m.text(), r.current.String()); ok {
-		events = r.say(rest, r.block)
-	} else if !m.failed() {
-		r.told.Reset()
-		r.told.WriteString(m.text())
+	if !m.failed() {
+		events = textEvent(r.answer.End(m.text()))
 	}
 	if u, ok := m.usage(); ok {
 		events = append(events, aicodebox.Event{Kind: aicodebox.EventUsage, Usage: &u})
@@ -232,7 +188,7 @@ func (r *reader) count(u aicodebox.Usage) {
 
 // settle ends the stream: by now a failure is final.
 func (r *reader) settle() []aicodebox.Event {
-	reply := aicodebox.Reply{Text: r.told.String()}
+	reply := aicodebox.Reply{Text: r.answer.Text()}
 	r.verdict(&reply)
 	done := aicodebox.Event{Kind: aicodebox.EventDone}
 	if reply.ProviderError == nil {
@@ -243,7 +199,7 @@ func (r *reader) settle() []aicodebox.Event {
 
 // silence explains an output without any answer.
 func (r *reader) silence(out aicodebox.Output) error {
-	if r.ended || r.told.Len() > 0 || out.ExitCode >= 124 {
+	if r.ended || r.answer.Text() != "" || out.ExitCode >= 124 {
 		return nil
 	}
 	reason := firstLine(out.Stderr)
