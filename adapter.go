@@ -59,7 +59,7 @@ type Request struct {
 	Fresh        bool            // start a new session instead of continuing the workspace's last
 	Tools        []string        // allow-list of the agent's tools; nil allows all, empty allows none
 	NoTools      bool            // the agent must use no tools
-	Images       []string        // absolute paths of images that belong to the prompt, for the model to see
+	Images       []string        // absolute paths of images; the prompt says where each belongs
 	ExtraArgs    []string        // more words for the command line, as the caller wrote them
 	Env          []string        // more environment variables, as NAME=value
 	Timeout      time.Duration   // wall-clock limit of one attempt; 0 means none
@@ -263,4 +263,8 @@ type Description struct {
 	Efforts     []string // thinking levels it knows, from none to most
 	Credentials []string // files and directories with its logins, ~ for the home directory
 	State       []string // files and directories that must outlive a container
+
+	// Images says that the model is shown Request.Images. Otherwise the agent
+	// opens them with its own tools, from the paths that the prompt gives.
+	Images bool
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/workspace"
 )
 
@@ -23,6 +24,7 @@ import (
 type attachments struct {
 	dir     *workspace.Ephemeral // nil until there is something to save
 	fetcher fetcher
+	images  []string // paths of the images, in order
 	saved   int
 	remote  int
 	bytes   int64
@@ -55,6 +57,14 @@ func (a *attachments) save(ctx context.Context, messages []message) error {
 	return nil
 }
 
+// toOpen counts the attachments that the agent has to open by itself.
+func (a *attachments) toOpen(agent aicodebox.Description) int {
+	if agent.Images {
+		return a.saved - len(a.images)
+	}
+	return a.saved
+}
+
 // remove removes what was saved.
 func (a *attachments) remove() error {
 	if a.dir == nil {
@@ -77,6 +87,9 @@ func (a *attachments) saveOne(ctx context.Context, p *part) error {
 	name, err := a.write(p.fileName(a.saved, data, mediaType), data)
 	if err != nil {
 		return err
+	}
+	if p.kind == partImage {
+		a.images = append(a.images, name)
 	}
 	p.text = "[" + attachmentWords[p.kind] + ": " + name + "]"
 	return nil

@@ -86,7 +86,8 @@ func (s *surface) plan(ctx context.Context, chat chatRequest, o options, files *
 		Prompt: transcript(said, s.mark[:]), Model: model, Effort: s.resolveEffort(chat.effort),
 		System: systemText(chat.messages), AppendSystem: o.appendSystem,
 		Format: aicodebox.FormatJSON, Resume: o.resume, Fresh: !o.continues,
-		Tools: o.tools, NoTools: o.withoutTools(chat, files.saved > 0), ExtraArgs: o.extraArgs, Timeout: o.timeout,
+		Tools: o.tools, NoTools: o.withoutTools(chat, files.toOpen(s.box.Agent())), Images: files.images,
+		ExtraArgs: o.extraArgs, Timeout: o.timeout,
 	}
 	p.options = []runner.Option{runner.Surface("openai")}
 	s.place(&p, o, chore)
@@ -107,13 +108,13 @@ func (r chatRequest) said(o options) ([]message, error) {
 func (o options) goesOn() bool { return o.continues || o.resume != "" }
 
 // withoutTools tells whether the agent's own tools are off: where the client
-// says so, or offers functions and does not say that they are on. Attachments
-// keep them on: they are how the agent opens a file.
-func (o options) withoutTools(chat chatRequest, attached bool) bool {
+// says so, or offers functions and does not say that they are on. Files keep
+// them on: they are how the agent opens one.
+func (o options) withoutTools(chat chatRequest, toOpen int) bool {
 	if o.noTools != nil {
 		return *o.noTools
 	}
-	return chat.tools.active() && !attached
+	return chat.tools.active() && toOpen == 0
 }
 
 // place finds the directory of the run. What needs no files of the user's, and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/psyb0t/aicodebox"
 	"github.com/psyb0t/aicodebox/internal/boxtest"
 )
 
@@ -134,12 +135,37 @@ func TestOwnTools(t *testing.T) {
 	if echoOf(t, s.chat(ask("ECHO", tools), "x-aicodebox-no-tools", "0").content()).has("--no-tools") {
 		t.Error("the agent's tools are off")
 	}
-	picture := ask("", tools, m{"messages": []any{m{"role": "user", "content": []any{
-		m{"type": "text", "text": "ECHO"}, m{"type": "image_url", "image_url": m{"url": pixel}},
-	}}}})
-	if echoOf(t, s.chat(picture).content()).has("--no-tools") {
-		t.Error("the agent has no tool to open the image with")
+	with := func(part m) m {
+		return ask("", tools, m{"messages": []any{m{"role": "user", "content": []any{m{"type": "text", "text": "ECHO"}, part}}}})
 	}
+	picture := m{"type": "image_url", "image_url": m{"url": pixel}}
+	if got := echoOf(t, s.chat(with(picture)).content()); !got.has("--no-tools") || !got.has("--image") {
+		t.Error("the agent is not shown the image, or its tools are on")
+	}
+	file := m{"type": "file", "file": m{"file_data": "aGVsbG8"}}
+	if echoOf(t, s.chat(with(file)).content()).has("--no-tools") {
+		t.Error("the agent has no tool to open the file with")
+	}
+}
+
+// An agent that is not shown images opens them with tools of its own.
+func TestToOpen(t *testing.T) {
+	t.Parallel()
+	files := attachments{saved: 3, images: []string{"a", "b"}}
+	if got := files.toOpen(aicodebox.Description{}); got != 3 {
+		t.Errorf("%d to open, want 3", got)
+	}
+	if got := files.toOpen(aicodebox.Description{Images: true}); got != 1 {
+		t.Errorf("%d to open, want 1", got)
+	}
+}
+
+// What the adapter refuses is a 400 also where the answer would be streamed.
+func TestRefusedStream(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	body := ask(strings.Repeat("x", 200_000), m{"model": "argv", "stream": true})
+	s.chat(body).want(http.StatusBadRequest)
 }
 
 func TestRoutes(t *testing.T) {

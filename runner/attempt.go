@@ -35,6 +35,9 @@ func (f *flight) attempt(ctx context.Context, index int, req aicodebox.Request) 
 	if err != nil {
 		return outcome{}, err
 	}
+	if index == 0 && f.started != nil {
+		f.started(f.id)
+	}
 	parse := f.parser(req)
 	c.line = func(data []byte) bool {
 		f.recorder.add(index, data)

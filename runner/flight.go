@@ -257,9 +257,6 @@ func refusal(err error) error {
 
 // work asks the agent.
 func (f *flight) work(ctx context.Context) {
-	if f.started != nil {
-		f.started(f.id)
-	}
 	if err := f.ask(ctx, f.asks); err != nil {
 		f.err = err
 		f.result.Status, f.result.Error = ledger.Failed, err.Error()

@@ -60,7 +60,7 @@ func (f *flight) ask(ctx context.Context, q question) error {
 func (f *flight) next(req aicodebox.Request, o outcome, q question, complaint error) aicodebox.Request {
 	if f.private && o.reply.SessionID != "" {
 		req.Resume, req.Fresh = o.reply.SessionID, false
-		req.Prompt = q.correction(complaint)
+		req.Prompt, req.Images = q.correction(complaint), nil
 		return req
 	}
 	req.Resume, req.Fresh = "", true

@@ -85,7 +85,8 @@ func Events(f func(aicodebox.Event)) Option { return func(o *options) { o.events
 // OnQueued calls f when the run has to wait, with its place in the queue from 1.
 func OnQueued(f func(position int)) Option { return func(o *options) { o.queued = f } }
 
-// OnStart calls f with the run's id when its first process is about to start.
+// OnStart calls f with the run's id when its first process is about to start:
+// nothing can refuse the run any more.
 func OnStart(f func(id string)) Option { return func(o *options) { o.started = f } }
 
 // Idempotent makes the run answer to key for 24 hours. hash identifies the

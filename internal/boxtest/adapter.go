@@ -15,7 +15,8 @@ import (
 // argument:
 //
 //	--format F --model M --system S --append-system S --resume ID --thinking E
-//	--no-continue --no-tools --tools a,b --schema S, then the extra arguments
+//	--no-continue --no-tools --tools a,b --schema S --image I, then the extra
+//	arguments
 //
 // and reads lines of output that begin with @: "@usage {json}" (the counts of
 // aicodebox.Usage as JSON), "@session id", "@error [status] text", "@thinking
@@ -25,9 +26,9 @@ import (
 // with "missing" the program does not exist.
 type Adapter struct{}
 
-// Describe names the agent "fake".
+// Describe names the agent "fake". It is shown images.
 func (Adapter) Describe() aicodebox.Description {
-	return aicodebox.Description{Name: "fake", Binary: fakeagent.Command()}
+	return aicodebox.Description{Name: "fake", Binary: fakeagent.Command(), Images: true}
 }
 
 // BuildArgv shows req as arguments.
@@ -63,6 +64,9 @@ func (Adapter) BuildArgv(req aicodebox.Request) ([]string, error) {
 	}
 	if req.Tools != nil {
 		argv = append(argv, "--tools", strings.Join(req.Tools, ","))
+	}
+	for _, image := range req.Images {
+		option("--image", image)
 	}
 	argv = append(argv, req.ExtraArgs...)
 	if req.Model == "argv" {
