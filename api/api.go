@@ -24,7 +24,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -114,8 +113,8 @@ func (s *surface) Mount(pattern string, h http.Handler) {
 func (s *surface) Serve(ctx context.Context) error {
 	opened := make(chan error, 1)
 	go func() { opened <- runner.Open(s.box) }() // beside the document, which takes as long
-	handler, err := s.handler()
-	if err := errors.Join(err, <-opened); err != nil {
+	handler := s.handler()
+	if err := <-opened; err != nil {
 		return err
 	}
 	ln, err := httpd.Listen(ctx, s.host, s.port, s.portName)
@@ -139,13 +138,9 @@ func (s *surface) announce(addr net.Addr) {
 }
 
 // handler builds all that the server answers.
-func (s *surface) handler() (http.Handler, error) {
-	mux, err := s.router()
-	if err != nil {
-		return nil, err
-	}
+func (s *surface) handler() http.Handler {
 	return httpd.Observe(s.box.Log(), s.fail)(
 		httpd.CORS(s.cors)(
 			httpd.Progress(s.stall)(
-				mux))), nil
+				s.router())))
 }

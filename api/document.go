@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/yaml"
@@ -21,14 +22,18 @@ import (
 )
 
 // document is the OpenAPI 3.1 description of the box: of the run API's own
-// routes, and of what seated surfaces brought. It is made once at start.
+// routes, and of what seated surfaces brought. It is made at start, and written
+// when it is first asked for.
 type document struct {
 	registry   huma.Registry
 	runRequest *huma.Schema // against which bodies of POST /run are checked
 	api        huma.OpenAPI
 
-	rendered [2]rendering // by jsonDocument, yamlDocument
+	rendered func() (renderings, error) // safe for concurrent use
 }
+
+// renderings are both forms of the document, by jsonDocument and yamlDocument.
+type renderings [2]rendering
 
 // rendering is the document as it is sent.
 type rendering struct {
@@ -45,7 +50,7 @@ const (
 const schemaPrefix = "#/components/schemas/"
 
 // describe makes the document.
-func (s *surface) describe() error {
+func (s *surface) describe() {
 	doc := &document{registry: huma.NewMapRegistry(schemaPrefix, schemaName)}
 	doc.runRequest = doc.registry.Schema(reflect.TypeFor[runRequest](), false, "")
 	doc.api = doc.frame(s.title(), s.version())
@@ -56,7 +61,7 @@ func (s *surface) describe() error {
 		doc.api.AddOperation(&op)
 	}
 	doc.openEnded()
-	return doc.render(s.seats)
+	doc.rendered = sync.OnceValues(func() (renderings, error) { return doc.render(s.seats) })
 }
 
 // openEnded leaves out what goes without saying in JSON Schema: that an answer
@@ -219,24 +224,25 @@ func (d *document) events() *huma.Response {
 func binary() *huma.Schema { return &huma.Schema{Type: huma.TypeString, Format: "binary"} }
 
 // render writes the document, with what seats brought, in both forms.
-func (d *document) render(seats []seat) error {
+func (d *document) render(seats []seat) (renderings, error) {
 	data, err := json.Marshal(&d.api)
 	if err != nil {
-		return fmt.Errorf("write the OpenAPI document: %w", err)
+		return renderings{}, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	if data, err = mergeSeats(data, seats); err != nil {
-		return err
+		return renderings{}, err
 	}
 	var pretty, asYAML bytes.Buffer
 	if err := json.Indent(&pretty, data, "", "  "); err != nil {
-		return fmt.Errorf("write the OpenAPI document: %w", err)
+		return renderings{}, fmt.Errorf("write the OpenAPI document: %w", err)
 	}
 	if err := yaml.Convert(&asYAML, bytes.NewReader(data)); err != nil {
-		return fmt.Errorf("write the OpenAPI document as YAML: %w", err)
+		return renderings{}, fmt.Errorf("write the OpenAPI document as YAML: %w", err)
 	}
-	d.rendered[jsonDocument] = newRendering("application/json", append(pretty.Bytes(), '\n'))
-	d.rendered[yamlDocument] = newRendering("application/yaml", asYAML.Bytes())
-	return nil
+	return renderings{
+		jsonDocument: newRendering("application/json", append(pretty.Bytes(), '\n')),
+		yamlDocument: newRendering("application/yaml", asYAML.Bytes()),
+	}, nil
 }
 
 func newRendering(kind string, body []byte) rendering {
@@ -247,7 +253,12 @@ func newRendering(kind string, body []byte) rendering {
 // getDocument serves the document in one of its forms.
 func (s *surface) getDocument(form int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.doc.rendered[form].ServeHTTP(w, r)
+		forms, err := s.doc.rendered()
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		forms[form].ServeHTTP(w, r)
 	}
 }
 
@@ -274,10 +285,11 @@ func (s *surface) Commands() []aicodebox.Command {
 				return fmt.Errorf("unknown argument %q; the only one is --yaml", args[0])
 			}
 			s.box = box
-			if err := s.describe(); err != nil {
-				return err
+			s.describe()
+			forms, err := s.doc.rendered()
+			if err == nil {
+				_, err = out.Write(forms[form].body)
 			}
-			_, err := out.Write(s.doc.rendered[form].body)
 			return err
 		},
 	}}

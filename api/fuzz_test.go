@@ -12,9 +12,7 @@ import (
 // A body is a request or the client's mistake, and nothing else.
 func FuzzDecodeRun(f *testing.F) {
 	s := &surface{}
-	if err := s.describe(); err != nil {
-		f.Fatal(err)
-	}
+	s.describe()
 	for _, body := range []string{
 		`{"prompt":"x","timeout_seconds":5,"jsonSchema":{"a":1.0}}`, `{"prompt":5}`, `{}`, `[]`, `{"prompt":"x"}{}`, `{"a`, "\ufeff{}", `{"_":1,"a__b":null}`,
 	} {
