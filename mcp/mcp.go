@@ -23,6 +23,7 @@ package mcp
 
 import (
 	"context"
+	_ "embed"
 	"io"
 	"net"
 	"net/http"
@@ -122,11 +123,16 @@ func (s *surface) Init(box *aicodebox.Box) error {
 	return nil
 }
 
+// document describes the routes for the API's own description of the box.
+//
+//go:embed openapi.json
+var document []byte
+
 // Handler is seated at /mcp and below it, and checks its callers itself.
 func (s *surface) Handler() (pattern string, h http.Handler) {
 	s.seated = true
 	return "/mcp/", httpd.Seat{
-		Handler: newEndpoint(s, "/mcp"), OwnAuth: true, Fail: httpd.WriteProblem,
+		Handler: newEndpoint(s, "/mcp"), OwnAuth: true, Fail: httpd.WriteProblem, Document: document,
 	}
 }
 
