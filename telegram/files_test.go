@@ -3,6 +3,7 @@ package telegram
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,24 @@ func TestUploadWithCaptionIsAPrompt(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(b.workspace("in.txt")); string(data) != "old" {
 		t.Error("a file was replaced")
+	}
+}
+
+// A picture is shown to the model; what only claims to be one is not.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	b := start(t, "", nil)
+	b.api.File("pic", "photos/pic.jpg", []byte("\x89PNG\r\n\x1a\n rest"), 0)
+	b.api.File("junk", "photos/junk.png", []byte("junk"), 0)
+	photo := []map[string]any{{"file_id": "pic", "width": 9, "height": 9}}
+	b.api.Write(ann, map[string]any{"photo": photo, "caption": echoPrompt})
+	got := b.echo()
+	if i := slices.Index(got.Argv, "--image"); i < 0 || filepath.Dir(got.Argv[i+1]) != b.workspace("") {
+		t.Errorf("the picture is not shown: %q", got.Argv)
+	}
+	b.api.Write(ann, map[string]any{"document": map[string]any{"file_id": "junk", "file_name": "junk.png"}, "caption": echoPrompt})
+	if got := b.echo(); slices.Contains(got.Argv, "--image") {
+		t.Errorf("junk is shown: %q", got.Argv)
 	}
 }
 

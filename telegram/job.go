@@ -89,6 +89,7 @@ func (j *job) request() aicodebox.Request {
 	}
 	if len(j.files) > 0 {
 		req.Prompt += "\n\n(Files that came with this, in the working directory: " + strings.Join(j.files, ", ") + ")"
+		req.Images = j.images()
 	}
 	return req
 }

@@ -36,7 +36,7 @@ func CORS(origins []string) func(http.Handler) http.Handler {
 
 // exposed are the response headers that a page may read.
 const exposed = "Content-Range, ETag, Idempotent-Replayed, Location, Mcp-Session-Id, Retry-After, " +
-	"WWW-Authenticate, X-Request-Id, X-Should-Retry"
+	"WWW-Authenticate, X-Aicodebox-Run-Id, X-Request-Id, X-Should-Retry"
 
 func allows(origins []string, origin string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool {
